@@ -10,8 +10,7 @@ import "embed"
 const Format = "1"
 
 // Raised is the format of a ledger in which something was switched on that 1.0 would misread: 1.0 refuses to start on
-// it.
-// This program reads both. Redis keeps the word of Format, so that instances of 1.0 that run go on.
+// it. This program reads both. Redis keeps the word of Format, so that instances of 1.0 that run go on.
 const Raised = "1.1"
 
 // FS holds the folders mysql and sqlite.

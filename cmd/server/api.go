@@ -60,7 +60,7 @@ func (p *process) openAPI(context.Context) error {
 	}
 	p.api, err = httpapi.New(httpapi.Config{
 		// The routes, and their answers.
-		FindKey:    p.stores.Ledger.FindKey,
+		FindKey:    p.stores.Ledger.DB().FindKey,
 		Routes:     routes,
 		Rules:      slices.Concat(shop.Rules(), features.List().Rules()),
 		Checks:     checks(p.stores, p.shop.Reconciler),

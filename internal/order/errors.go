@@ -98,7 +98,6 @@ func isAnswer(err error) bool {
 		is[*idempotency.RepeatedError](err)
 }
 
-// is reports whether err wraps an error of type E.
 func is[E error](err error) bool {
 	_, is := errors.AsType[E](err)
 	return is

@@ -38,21 +38,12 @@ const (
 	SaleCalledOff                  // called off: it never sells again
 )
 
-// Word returns the mode's word for people's programs, as in saleState; "" for a mode that says nothing.
-func (m SaleMode) Word() string {
-	switch m {
-	case SaleOpen:
-		return "open"
-	case SalePaused:
-		return "paused"
-	case SaleOffShelf:
-		return "off_shelf"
-	case SaleCalledOff:
-		return "called_off"
-	default:
-		return ""
-	}
+var modeWords = map[SaleMode]string{
+	SaleOpen: "open", SalePaused: "paused", SaleOffShelf: "off_shelf", SaleCalledOff: "called_off",
 }
+
+// Word returns the mode's word for people's programs, as in saleState; "" for a mode that says nothing.
+func (m SaleMode) Word() string { return modeWords[m] }
 
 // ModeOf returns the mode that a sale must have in Redis.
 func ModeOf(status voucher.Status, sale voucher.Sale) SaleMode {

@@ -27,33 +27,25 @@ type step struct {
 	gives    bool // the order's unit goes back on sale
 }
 
+var steps = [...]step{
+	Pay:           {"pay", Unpaid, Paid, false},
+	Cancel:        {"cancel", Unpaid, Cancelled, true},
+	Expire:        {"expire", Unpaid, Cancelled, true},
+	RequestRefund: {"refund", Paid, Refunding, false},
+	ConfirmRefund: {"confirm refund", Refunding, Refunded, true},
+	Revive:        {"revive", Cancelled, Paid, false},
+	Redeem:        {"redeem", Paid, Redeemed, false},
+	Lapse:         {"lapse", Paid, Lapsed, false},
+	Unredeem:      {"undo the redemption of", Redeemed, Paid, false},
+	Extend:        {"extend", Paid, Paid, false},
+	Reinstate:     {"reinstate", Lapsed, Paid, false},
+}
+
 func (a Action) step() step {
-	switch a {
-	case Pay:
-		return step{"pay", Unpaid, Paid, false}
-	case Cancel:
-		return step{"cancel", Unpaid, Cancelled, true}
-	case Expire:
-		return step{"expire", Unpaid, Cancelled, true}
-	case RequestRefund:
-		return step{"refund", Paid, Refunding, false}
-	case ConfirmRefund:
-		return step{"confirm refund", Refunding, Refunded, true}
-	case Revive:
-		return step{"revive", Cancelled, Paid, false}
-	case Redeem:
-		return step{"redeem", Paid, Redeemed, false}
-	case Lapse:
-		return step{"lapse", Paid, Lapsed, false}
-	case Unredeem:
-		return step{"undo the redemption of", Redeemed, Paid, false}
-	case Extend:
-		return step{"extend", Paid, Paid, false}
-	case Reinstate:
-		return step{"reinstate", Lapsed, Paid, false}
-	default:
-		return step{name: "do nothing", from: StatusUnknown, to: StatusUnknown}
+	if a < 0 || int(a) >= len(steps) {
+		return step{"do nothing", StatusUnknown, StatusUnknown, false}
 	}
+	return steps[a]
 }
 
 // String returns the action's name.

@@ -22,8 +22,13 @@ const (
 	FatePurged    Fate = "purged"     // it was deleted; what became of it before is in the report's figures
 )
 
-// Tally is a number of orders, with the sums of their units and of their amounts in cents.
-type Tally struct{ Orders, Units, Cents int64 }
+// Tally is a number of orders, with the sums of their units and of their amounts in cents. The names in JSON are
+// stored.
+type Tally struct {
+	Orders int64 `json:"orders"`
+	Units  int64 `json:"units"`
+	Cents  int64 `json:"amount"`
+}
 
 // Plus returns the sum of both tallies.
 func (t Tally) Plus(o Tally) Tally {

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,8 +30,7 @@ func (s *Store) Consumer(partition int, name string) *Consumer {
 	return &Consumer{store: s, partition: partition, name: name}
 }
 
-// Own returns the orders of up to n entries that were delivered to this consumer and are not acknowledged, after the
-// entry with the key after ("" for the first).
+// Own implements recorder.Queue.
 func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry, error) {
 	if after == "" {
 		after = "0"
@@ -42,9 +42,8 @@ func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry,
 	return entries, translateRead(err)
 }
 
-// Next returns the orders of up to n new entries. It waits at most wait (and at most a second) for the first, and
-// returns no orders and no error if none comes. If the group does not exist, it creates the group at the stream's
-// beginning: acknowledged entries are deleted, so the others are not recorded yet, or the recorder finds that they are.
+// Next implements recorder.Queue. It waits a second at most. A new group begins at the stream's beginning: acknowledged
+// entries are deleted, so the others are not recorded yet, or the recorder finds that they are.
 func (c *Consumer) Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error) {
 	client := c.store.unlessOther(c.partition, c.store.blocking)
 	entries, err := c.read(ctx, client, ">", n, wait)
@@ -101,9 +100,7 @@ func translateRead(err error) error {
 	return rediskit.Translate(err)
 }
 
-// Orphans takes over up to n entries of consumers without a heartbeat and returns their orders. It removes dead
-// consumers that have no entries left. It also takes over entries whose consumer was removed by hand. It logs pending
-// entries that the stream no longer has: somebody trimmed it.
+// Orphans implements recorder.Queue. It logs pending entries that the stream no longer has: somebody trimmed it.
 func (c *Consumer) Orphans(ctx context.Context, n int) ([]order.Entry, error) {
 	raw, err := c.store.scripts.takeOver.Run(ctx, c.store.in(c.partition), c.streamAndConsumers(),
 		group, c.name, min(n, scripts.MaxEntries), c.store.options.OrphanAfter.Milliseconds())
@@ -149,7 +146,7 @@ func readOrphans(raw any, partition int) (orphans, error) {
 			message.Values[field] = fields.Text()
 		}
 		if entry.Err != nil || fields.Err != nil {
-			return orphans{}, fmt.Errorf("redis: an orphan cannot be read: %w", firstError(entry.Err, fields.Err))
+			return orphans{}, fmt.Errorf("redis: an orphan cannot be read: %w", cmp.Or(entry.Err, fields.Err))
 		}
 		o.entries = appendEntry(o.entries, partition, message)
 	}
@@ -159,20 +156,10 @@ func readOrphans(raw any, partition int) (orphans, error) {
 	for range removed.Len() {
 		o.removed = append(o.removed, removed.Text())
 	}
-	return o, firstError(parts.Err, taken.Err, gone.Err, removed.Err)
+	return o, cmp.Or(parts.Err, taken.Err, gone.Err, removed.Err)
 }
 
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Acknowledge acknowledges and deletes entries, a thousand in one atomic step, and returns how many were still pending
-// in this group.
+// Acknowledge implements recorder.Queue. It takes a thousand entries in one atomic step.
 func (c *Consumer) Acknowledge(ctx context.Context, keys []string) (int, error) {
 	acknowledged := 0
 	for batch := range slices.Chunk(keys, scripts.MaxEntries) {
@@ -191,7 +178,7 @@ func (c *Consumer) Acknowledge(ctx context.Context, keys []string) (int, error) 
 	return acknowledged, nil
 }
 
-// MoveToDeadLetters makes an entry that cannot be decoded a dead letter, in one step. Repeating it does nothing.
+// MoveToDeadLetters implements recorder.Queue. Repeating it does nothing.
 func (c *Consumer) MoveToDeadLetters(ctx context.Context, e order.Entry) error {
 	why := "unknown"
 	if e.Malformed != nil {

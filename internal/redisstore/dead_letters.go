@@ -37,8 +37,8 @@ const (
 // maxUnpackings is how many pages of packed dead letters one listing unpacks; it lists later ones packed.
 const maxUnpackings = 100
 
-// DeadLetters returns up to n dead letters after the one with the id after ("" for the first), oldest first, and the
-// number of all. It first unpacks packed ones; if Redis takes no writes, it lists them packed.
+// DeadLetters implements recorder.DeadLetterStore. It first unpacks packed ones; if Redis takes no writes, it lists
+// them packed.
 func (s *Store) DeadLetters(
 	ctx context.Context, partition int, after string, n int,
 ) ([]recorder.DeadLetter, int64, error) {
@@ -104,7 +104,7 @@ func (s *Store) unpackLetters(ctx context.Context, partition int, letters []redi
 	return nil
 }
 
-// DeadLetter returns one dead letter, or order.ErrNoDeadLetter.
+// DeadLetter implements recorder.DeadLetterStore.
 func (s *Store) DeadLetter(ctx context.Context, partition int, id string) (recorder.DeadLetter, error) {
 	if !letterID.MatchString(id) {
 		return recorder.DeadLetter{}, fmt.Errorf("%w: %q", order.ErrNoDeadLetter, id)
@@ -154,9 +154,7 @@ func letterOf(m redis.XMessage) recorder.DeadLetter {
 	return l
 }
 
-// Replay queues the claim's order, with the units that its holder has, and removes the dead letter, in one atomic step.
-// It does so only if the order makes its user a holder, and reports whether it did. It returns order.ErrNoDeadLetter if
-// the dead letter is gone.
+// Replay implements recorder.DeadLetterStore.
 func (s *Store) Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error) {
 	sale := order.SaleRef{VoucherID: c.VoucherID, Partition: partition}
 	keys := []string{s.keys.dead(partition), s.keys.orders(partition), s.keys.buyers(sale)}
@@ -173,7 +171,7 @@ func (s *Store) Replay(ctx context.Context, partition int, id string, c order.Cl
 	}
 }
 
-// Remove deletes the dead letter for good, and reports whether it was there.
+// Remove implements recorder.DeadLetterStore.
 func (s *Store) Remove(ctx context.Context, partition int, id string) (bool, error) {
 	n, err := s.in(partition).XDel(ctx, s.keys.dead(partition), id).Result()
 	if err != nil {

@@ -17,10 +17,8 @@ import (
 
 const scanDetail = 1000 // how many fields one HSCAN reads
 
-// Correct applies corrections, each only while the order that it names makes the user a holder, so repeating it is
-// harmless. Corrections of one sale share a call. A call that fails does not stop the corrections of other sales. The
-// error wraps order.ErrOutdated when Redis has applied operations that a correction does not take into account, and
-// order.ErrRejected when a retry cannot help any of the failed corrections.
+// Correct is a recorder.HolderCorrector. Corrections of one sale share a call. A call that fails does not stop the
+// corrections of other sales. The error wraps order.ErrRejected when a retry cannot help any of the failed corrections.
 //
 // It returns, by sale, the epoch of the rebuild during which a unit was given back, because that rebuild may have
 // counted the unit as taken. Every call for the sale returns it, even with an error, until the sale has a higher epoch.
@@ -76,7 +74,6 @@ type correctResult struct {
 	rebuilding int64  // epoch of the rebuild during which a unit was given back, 0 for none
 }
 
-// correctSale corrects holders of one sale.
 func (s *Store) correctSale(
 	ctx context.Context, sale order.SaleRef, corrections []order.Correction,
 ) (correctResult, error) {
@@ -104,8 +101,7 @@ func (s *Store) correctSale(
 	return c, r.Err
 }
 
-// OrdersOf returns, in one round trip, the order that makes each of the users a holder of the sale, or 0 if there is
-// none or it cannot be read.
+// OrdersOf is an order.HolderReader.
 func (s *Store) OrdersOf(ctx context.Context, sale order.SaleRef, users []int64) ([]int64, error) {
 	if len(users) == 0 {
 		return nil, nil
@@ -127,9 +123,7 @@ func (s *Store) OrdersOf(ctx context.Context, sale order.SaleRef, users []int64)
 	return ids, nil
 }
 
-// Holders yields the holders of a sale, as claims without epoch and sequence. It may yield some twice, as all scans of
-// Redis do. For a field that does not name a user and an order it yields an *order.UnreadableHolderError and goes on;
-// after any other error it stops.
+// Holders implements recovery.SaleReader. It stops after an error that is no *order.UnreadableHolderError.
 func (s *Store) Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
 	return func(yield func(order.Claim, error) bool) {
 		for pair, err := range s.pairs(ctx, sale.Partition, s.keys.buyers(sale)) {

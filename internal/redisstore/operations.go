@@ -6,19 +6,11 @@ import (
 	"strconv"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 	"seckill/internal/order/operation"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher"
-)
-
-// The states of scripts/apply.lua's answer.
-const (
-	applyDone       int64 = 0
-	applyMissing    int64 = 1
-	applyRebuilding int64 = 2
-	applyGap        int64 = 3
-	applyOther      int64 = 4
 )
 
 // The outcomes of one operation in scripts/apply.lua's answer.
@@ -28,10 +20,8 @@ const (
 	applyForgotten int64 = -1
 )
 
-// Apply applies at most operation.MaxBatch operations, in order and without gaps; last is the number of the ledger's
-// last operation, read with them. Redis applies each operation once, however often and by however many callers it is
-// sent. Without operations Apply returns how far Redis has got. Operations that Redis has applied get their first
-// results again; one that took units and was completed long ago gets none.
+// Apply is outbox.Stores.Apply, for at most operation.MaxBatch operations. One that took units and was completed long
+// ago gets no result.
 //
 // A revival or an acceptance may have to wait until its unit can be sold. Apply waits for that, up to
 // order.ReturnDelay. If ctx ends first, the next call with the same operations continues from there.
@@ -54,11 +44,7 @@ func (s *Store) Apply(
 			return result, err
 		}
 		// Send all of them again, not only the rest: the script considers operations before the first one as completed.
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if retry.Sleep(ctx, wait); ctx.Err() != nil {
 			return operation.ApplyResult{}, fmt.Errorf("a unit of voucher %d is not free yet: %w",
 				sale.VoucherID, ctx.Err())
 		}
@@ -135,21 +121,11 @@ func readApplyResult(raw any, ops []operation.Operation) (operation.ApplyResult,
 	if r.Err != nil {
 		return operation.ApplyResult{}, 0, r.Err
 	}
-	switch state {
-	case applyDone:
-		a.State = operation.ApplyDone
-	case applyMissing:
-		a.State = operation.ApplyMissing
-	case applyRebuilding:
-		a.State = operation.ApplyRebuilding
-	case applyGap:
-		a.State = operation.ApplyGap
-	case applyOther:
-		a.State = operation.ApplyOther
-	default:
+	if state < 0 || state > int64(operation.ApplyOther) {
 		return operation.ApplyResult{}, 0, fmt.Errorf("redis: unknown state %d after applying operations", state)
 	}
-	if state != applyDone || wait > 0 {
+	a.State = operation.ApplyState(state)
+	if a.State != operation.ApplyDone || wait > 0 {
 		return a, wait, nil
 	}
 	for _, op := range ops {

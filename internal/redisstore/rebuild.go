@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"seckill/internal/order"
@@ -22,9 +23,8 @@ const (
 	rebuildGone       int64 = 2
 )
 
-// Begin stops the sale, and creates it if it is missing. Repeating it for the same epoch is safe. A sale that was open
-// sells again after order.ReturnDelay at the earliest, however soon it is published. Keys of the sale that are not
-// hashes are removed.
+// Begin implements recovery.SaleBuilder. Repeating it for the same epoch is safe. A sale that was open sells again
+// after order.ReturnDelay at the earliest, however soon it is published.
 func (s *Store) Begin(ctx context.Context, sale order.SaleRef, epoch int64) error {
 	keys := []string{
 		s.keys.sale(sale), s.keys.stops(sale.Partition), s.keys.reports(sale),
@@ -34,8 +34,7 @@ func (s *Store) Begin(ctx context.Context, sale order.SaleRef, epoch int64) erro
 		&sale.VoucherID, epoch, s.returnDelay.Milliseconds(), s.options.Alone))
 }
 
-// SetHolders makes each claim's user the holder of its order, and removes the fields in remove, which name other users
-// or none.
+// SetHolders implements recovery.SaleBuilder.
 func (s *Store) SetHolders(
 	ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, remove []string,
 ) error {
@@ -58,26 +57,24 @@ func (s *Store) SetHolders(
 	return nil
 }
 
-// Requeue appends claims to the stream. A claim keeps its own epoch and sequence.
+// Requeue implements recovery.SaleBuilder. A claim keeps its own epoch and sequence.
 func (s *Store) Requeue(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim) error {
 	keys := []string{s.keys.sale(sale), s.keys.orders(sale.Partition)}
-	for len(claims) > 0 {
-		n := min(len(claims), maxHolders)
-		args := make([]any, 0, 2+4*n)
+	for part := range slices.Chunk(claims, maxHolders) {
+		args := make([]any, 0, 2+4*len(part))
 		args = append(args, epoch, &sale.VoucherID)
-		for _, c := range claims[:n] {
+		for _, c := range part {
 			args = append(args, c.UserID, heldArgument(c.Held()), c.Epoch, c.Sequence)
 		}
 		if err := stepDone(s.intWithFormat(ctx, s.scripts.requeue, sale.Partition, keys, args...)); err != nil {
 			return err
 		}
-		claims = claims[n:]
 	}
 	return nil
 }
 
-// Publish opens the sale at the epoch and writes all its fields at once. Repeating it returns order.ErrSuperseded, as
-// does any later step of a finished rebuild.
+// Publish implements recovery.SaleBuilder. Repeating it returns order.ErrSuperseded, as does any later step of a
+// finished rebuild.
 func (s *Store) Publish(ctx context.Context, sale order.SaleRef, epoch int64, o order.Opening) error {
 	mode, err := wordOf(o.Mode)
 	if err != nil {

@@ -19,14 +19,6 @@ type Replicas struct {
 // has the write.
 var errUnconfirmed = errors.New("redis: too few replicas have confirmed it")
 
-// check refuses to wait for replicas of a Redis that has none.
-func (r Replicas) check(alone bool) error {
-	if r.Count > 0 && alone {
-		return fmt.Errorf("redis: %d replicas are to confirm, but the Redis of the embedded mode has none", r.Count)
-	}
-	return nil
-}
-
 // confirmation asks the replicas whether they have the writes of the calls before it in a pipeline. WAIT covers only
 // writes of its own connection, so it must be sent together with the calls. It covers nothing if the calls wrote
 // nothing, for example when a call repeats one whose answer was lost. So confirmation itself writes a key after the

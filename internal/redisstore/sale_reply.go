@@ -45,36 +45,21 @@ func viewOf(r *rediskit.Reply) order.SaleView {
 	return v
 }
 
-// modeOf returns the mode for a sale's mode word; an unknown word means that the sale must be rebuilt.
-func modeOf(word string) order.SaleMode {
-	switch word {
-	case modeOpen:
-		return order.SaleOpen
-	case modePaused:
-		return order.SalePaused
-	case modeOff:
-		return order.SaleOffShelf
-	case modeOver:
-		return order.SaleCalledOff
-	case modeRebuild:
-		return order.SaleRebuilding
-	default:
-		return order.SaleMissing
-	}
+// modes are the modes by their words.
+var modes = map[string]order.SaleMode{
+	modeOpen: order.SaleOpen, modePaused: order.SalePaused, modeOff: order.SaleOffShelf,
+	modeOver: order.SaleCalledOff, modeRebuild: order.SaleRebuilding,
 }
+
+// modeOf returns the mode for a sale's mode word; an unknown word means that the sale must be rebuilt (SaleMissing).
+func modeOf(word string) order.SaleMode { return modes[word] }
 
 // wordOf returns the word for a mode with which a sale can be published.
 func wordOf(mode order.SaleMode) (string, error) {
-	switch mode {
-	case order.SaleOpen:
-		return modeOpen, nil
-	case order.SalePaused:
-		return modePaused, nil
-	case order.SaleOffShelf:
-		return modeOff, nil
-	case order.SaleCalledOff:
-		return modeOver, nil
-	default:
-		return "", fmt.Errorf("a sale cannot be published in mode %d", mode)
+	for word, of := range modes {
+		if of == mode && mode != order.SaleRebuilding {
+			return word, nil
+		}
 	}
+	return "", fmt.Errorf("a sale cannot be published in mode %d", mode)
 }

@@ -146,7 +146,6 @@ func (s *Store) viewsOfAll(ctx context.Context, sales []order.SaleRef) ([]order.
 	return views, unread, nil
 }
 
-// salesOf returns the vouchers' sales.
 func salesOf(vs []voucher.Voucher) ([]order.SaleRef, error) {
 	sales := make([]order.SaleRef, 0, len(vs))
 	for _, v := range vs {
@@ -161,22 +160,17 @@ func salesOf(vs []voucher.Voucher) ([]order.SaleRef, error) {
 // liveOf returns what buyers see of the vouchers' sales. A sale that Redis does not hold counts as ended if its window
 // has ended: it was retired after the voucher was read, or will be rebuilt as ended.
 func liveOf(vs []voucher.Voucher, views []order.SaleView) []voucher.Live {
-	live := make([]voucher.Live, len(vs))
+	all := make([]voucher.Live, len(vs))
 	for i, v := range vs {
-		live[i] = liveIn(v, views[i])
+		view, live := views[i], &all[i]
+		live.State, live.Stock = stateOf(view, v.Status), view.Stock
+		// Epoch 0: Redis does not hold the sale, it was never open there, or its partition has other data.
+		live.Missing = view.Mark.Epoch == 0 || view.Mode == order.SaleRebuilding || view.Mode == order.SaleMissing
+		if live.State == voucher.StatePreparing && !view.Now.Before(v.Sale.End) && !v.Sale.End.IsZero() {
+			live.State, live.Stock = v.Sale.OverState(), v.Sale.Stock
+		}
 	}
-	return live
-}
-
-// liveIn returns what buyers see of one sale.
-func liveIn(v voucher.Voucher, view order.SaleView) voucher.Live {
-	live := voucher.Live{State: stateOf(view, v.Status), Stock: view.Stock}
-	// Epoch 0: Redis does not hold the sale, it was never open there, or its partition has other data.
-	live.Missing = view.Mark.Epoch == 0 || view.Mode == order.SaleRebuilding || view.Mode == order.SaleMissing
-	if live.State == voucher.StatePreparing && !view.Now.Before(v.Sale.End) && !v.Sale.End.IsZero() {
-		live.State, live.Stock = v.Sale.OverState(), v.Sale.Stock
-	}
-	return live
+	return all
 }
 
 // stateOf decides what buyers can expect, in the order of the states' constants. The voucher is off the shelf if either
@@ -202,8 +196,8 @@ func stateOf(view order.SaleView, shelf voucher.Status) voucher.SaleState {
 	}
 }
 
-// Waiting yields the claims of a sale in its partition's stream, delivered or not, oldest first. It skips entries that
-// cannot be decoded: they become dead letters. It stops after the first error.
+// Waiting implements recovery.SaleReader. It skips entries that cannot be decoded: they become dead letters. It stops
+// after the first error.
 func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
 	return func(yield func(order.Claim, error) bool) {
 		from := "-"
@@ -244,9 +238,7 @@ func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Invent
 	return inventory, r.Err
 }
 
-// Drop deletes the sale and its holders, and reports whether they are gone. It does so only if the sale is over,
-// unchanged since view, and has no entry in the stream. It keeps the sale if the stream is longer than longestScan:
-// there is no hurry.
+// Drop implements recovery.SaleBuilder. It keeps the sale if the stream is longer than longestScan: there is no hurry.
 func (s *Store) Drop(ctx context.Context, sale order.SaleRef, view order.SaleView) (bool, error) {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition)}
 	gone, err := s.scripts.drop.RunInt(ctx, s.in(sale.Partition), keys,

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -90,8 +91,8 @@ func New(clients *rediskit.Clients, o Options, log *slog.Logger) (*Store, error)
 	if o.Word == "" {
 		return nil, errors.New("redis: the ledger has no word")
 	}
-	if err := o.Replicas.check(o.Alone); err != nil {
-		return nil, err
+	if n := o.Replicas.Count; n > 0 && o.Alone {
+		return nil, fmt.Errorf("redis: %d replicas are to confirm, but the Redis of the embedded mode has none", n)
 	}
 	if o.OrphanAfter <= 0 {
 		o.OrphanAfter = defaultOrphanAfter

@@ -44,10 +44,7 @@ func (s Vouchers) CallOff(ctx context.Context, id int64, by voucher.Author, why 
 		v, err = c.callOff(why)
 		return err
 	})
-	if err != nil {
-		return voucher.Voucher{}, sqlkit.ReadError(fmt.Sprintf("calling off the sale of voucher %d", id), err)
-	}
-	return v, nil
+	return v, sqlkit.ReadError(fmt.Sprintf("calling off the sale of voucher %d", id), err)
 }
 
 // callOff calls the sale off and returns the changed voucher. The sale's window ends now, unless it has ended
@@ -163,10 +160,7 @@ func (s Unwinds) Unwind(
 		unwound, err = tx.unwind(ids)
 		return err
 	})
-	if err != nil {
-		return nil, 0, sqlkit.ReadError(fmt.Sprintf("unwinding orders of voucher %d", voucherID), err)
-	}
-	return unwound, last, nil
+	return unwound, last, sqlkit.ReadError(fmt.Sprintf("unwinding orders of voucher %d", voucherID), err)
 }
 
 // unwind locks the orders, cancels those that are unpaid, and begins to refund those that are paid. Cancelling comes

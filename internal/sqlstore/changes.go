@@ -39,10 +39,7 @@ func (s Vouchers) ChangeVoucher(
 		v, err = c.write(v)
 		return err
 	})
-	if err != nil {
-		return voucher.Voucher{}, sqlkit.ReadError(fmt.Sprintf("changing voucher %d", id), err)
-	}
-	return v, nil
+	return v, sqlkit.ReadError(fmt.Sprintf("changing voucher %d", id), err)
 }
 
 // change is what an admin does to a locked voucher.
@@ -58,7 +55,7 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	row, before := c.row, c.voucher()
 	row.Title, row.SubTitle, row.Rules, row.Status = v.Title, v.SubTitle, v.Rules, v.Status
 	if v.Picture != before.Picture {
-		row.Picture = pictureOf(&v)
+		row.Picture = sqlkit.OrNull(v.Picture)
 	}
 	if !v.VisibleFrom.Equal(before.VisibleFrom) {
 		row.VisibleFrom = sqlkit.Stamp(v.VisibleFrom)
@@ -185,13 +182,9 @@ func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []oper
 func (c *change) writeVoucher(row voucherRow) error {
 	err := c.tx.Model(&row).Select("title", "sub_title", "rules", "picture", "status", "visible_from", "guards",
 		"archived", "version", "update_time").Updates(row).Error
-	if err != nil {
-		return fmt.Errorf("writing the voucher: %w", err)
-	}
-	return nil
+	return sqlkit.Wrapf(err, "writing the voucher")
 }
 
-// writeSale writes the sale's row and its operations.
 func (c *change) writeSale(ops []operationRow) error {
 	err := c.tx.Model(c.sale).Select("paused", "begin_time", "end_time").Updates(c.sale).Error
 	if err != nil {
@@ -245,11 +238,8 @@ func (s Vouchers) ChangeStock(
 		return sqlkit.WriteAudit(tx.DB, now, by,
 			sqlkit.AuditRow{VoucherID: id, Action: voucher.Restocked, Delta: delta, Operation: op.Number})
 	})
-	if err != nil {
-		return voucher.StockChange{}, sqlkit.ReadError(fmt.Sprintf("changing the stock of voucher %d by %d", id, delta),
-			err)
-	}
-	return voucher.StockChange{Delta: op.requestedDelta(), Number: op.Number, State: op.State.ofStock()}, nil
+	return voucher.StockChange{Delta: op.requestedDelta(), Number: op.Number, State: op.State.ofStock()},
+		sqlkit.ReadError(fmt.Sprintf("changing the stock of voucher %d by %d", id, delta), err)
 }
 
 // unarchived returns voucher.ErrArchived if the voucher is archived. The caller has locked its sale, and so nobody can
@@ -280,7 +270,6 @@ func requested(tx transaction, voucherID, delta int64, key string) (op operation
 	return op, true, nil
 }
 
-// ofStock converts the state of an operation to that of a change of stock.
 func (s operationState) ofStock() voucher.StockState {
 	switch s {
 	case operationApplied, operationAbsorbed:
@@ -302,15 +291,9 @@ func (s Vouchers) Entries(
 	query := s.db.Read(ctx).Table("tb_audit a").Select("a.*, o.state").
 		Joins("LEFT JOIN tb_voucher_operation o ON o.voucher_id = a.voucher_id AND o.number = a.operation").
 		Where("a.id < ?", before).Order("a.id DESC").Limit(limit)
-	if f.VoucherID != 0 {
-		query = query.Where("a.voucher_id = ?", f.VoucherID)
-	}
-	if f.ShopID != 0 {
-		query = query.Where("a.shop_id = ?", f.ShopID)
-	}
-	if f.AdminID != 0 {
-		query = query.Where("a.admin_id = ?", f.AdminID)
-	}
+	query = sqlkit.Equal(query, map[string]int64{
+		"a.voucher_id": f.VoucherID, "a.shop_id": f.ShopID, "a.admin_id": f.AdminID,
+	})
 	type entry struct {
 		Audit sqlkit.AuditRow `gorm:"embedded"`
 		State *operationState `gorm:"column:state"`

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -46,10 +45,8 @@ func (k *keptSale) SetOpen(open bool) error {
 		return nil
 	}
 	k.row.ListOpen = open
-	if err := k.tx.Model(&k.row).Update("list_open", open).Error; err != nil {
-		return fmt.Errorf("opening or closing the list of voucher %d: %w", k.row.VoucherID, err)
-	}
-	return nil
+	err := k.tx.Model(&k.row).Update("list_open", open).Error
+	return sqlkit.Wrapf(err, "opening or closing the list of voucher %d", k.row.VoucherID)
 }
 
 // Ask implements sqlkit.KeptSale.
@@ -73,10 +70,8 @@ func (k *keptSale) Ask(acceptances []sqlkit.Acceptance, at time.Time) ([]int64, 
 	}
 	k.row.Accepted += undecided
 	err := k.tx.Model(&k.row).Update("accepted", gorm.Expr("accepted + ?", undecided)).Error
-	if err != nil {
-		return nil, fmt.Errorf("counting %d acceptances of voucher %d: %w", undecided, k.row.VoucherID, err)
-	}
-	return sqlkit.Map(ops, func(op *operationRow) int64 { return op.Number }), nil
+	return sqlkit.Map(ops, func(op *operationRow) int64 { return op.Number }),
+		sqlkit.Wrapf(err, "counting %d acceptances of voucher %d", undecided, k.row.VoucherID)
 }
 
 // Outcomes implements sqlkit.KeptSale.
@@ -96,7 +91,6 @@ func (k *keptSale) Outcomes(numbers []int64) (map[int64]sqlkit.Outcome, error) {
 	return outcomes, nil
 }
 
-// ofAcceptance converts the state of an operation to the outcome of an acceptance.
 func (s operationState) ofAcceptance() sqlkit.Outcome {
 	switch s {
 	case operationPending:
@@ -140,9 +134,6 @@ func (s Features) Lock(tx *gorm.DB, ids []int64) (map[int64]order.Order, error) 
 	return orders, nil
 }
 
-// errMovesUnits: a feature asked for an action that moves units, but only the core changes a sale's row.
-var errMovesUnits = errors.New("only the core moves units")
-
 // Advance implements sqlkit.Orders.
 func (s Features) Advance(
 	in *gorm.DB, action order.Action, at time.Time, steps []order.Step,
@@ -151,7 +142,7 @@ func (s Features) Advance(
 		return nil, nil
 	}
 	if action.GivesUnit() || action == order.Revive {
-		return nil, fmt.Errorf("%w: %s", errMovesUnits, action)
+		return nil, fmt.Errorf("only the core moves units: %s", action)
 	}
 	rows := make([]orderRow, len(steps))
 	lines := make([]order.Line, len(steps))

@@ -36,7 +36,7 @@ func TestVouchersByKey(t *testing.T) {
 		if err != nil || id == 0 {
 			t.Fatal(id, err)
 		}
-		for _, err := range []error{second(create(key)), l.FindKey(t.Context(), key)} {
+		for _, err := range []error{second(create(key)), l.DB().FindKey(t.Context(), key)} {
 			if got := made(err); got != fmt.Sprint(id) {
 				t.Errorf("again: %q, %v", got, err)
 			}
@@ -44,14 +44,14 @@ func TestVouchersByKey(t *testing.T) {
 		otherRoute, otherBody := key, key
 		otherRoute.Route, otherBody.Body[0] = "POST /voucher/seckill", 1
 		for _, k := range []idempotency.Key{otherRoute, otherBody} {
-			for _, err := range []error{second(create(k)), l.FindKey(t.Context(), k)} {
+			for _, err := range []error{second(create(k)), l.DB().FindKey(t.Context(), k)} {
 				if !errors.Is(err, idempotency.ErrReused) {
 					t.Errorf("another request: %v", err)
 				}
 			}
 		}
 		for _, k := range []idempotency.Key{keyed(8, "k"), keyed(7, "K"), {}} {
-			if err := l.FindKey(t.Context(), k); err != nil {
+			if err := l.DB().FindKey(t.Context(), k); err != nil {
 				t.Errorf("%+v: %v", k, err)
 			}
 			if another, err := create(k); err != nil || another == id {
@@ -68,7 +68,7 @@ func TestVouchersByKey(t *testing.T) {
 		if err := l.CreateVoucher(t.Context(), &sale, by); !errors.Is(err, voucher.ErrNoPartition) {
 			t.Fatalf("in no partition: %v", err)
 		}
-		if err := l.FindKey(t.Context(), refused); err != nil {
+		if err := l.DB().FindKey(t.Context(), refused); err != nil {
 			t.Errorf("a refusal used the key: %v", err)
 		}
 		if n := l.Number(t, "SELECT COUNT(*) FROM tb_voucher"); n != 4 {
@@ -134,7 +134,7 @@ func TestForgetKeys(t *testing.T) {
 			old := ledgertest.RecordedAt.Add(-age - time.Second + time.Duration(i)*300*time.Millisecond)
 			l.Exec(t, "UPDATE tb_request SET create_time = ? WHERE request_key = ?", old, fmt.Sprint(i))
 		}
-		forget := func(token int64) (int, error) { return l.ForgetKeys(t.Context(), token, age, 3) }
+		forget := func(token int64) (int, error) { return l.DB().ForgetKeys(t.Context(), token, age, 3) }
 		for _, want := range []int{3, 1, 0} {
 			if n, err := forget(2); err != nil || n != want {
 				t.Errorf("%d forgotten, %v; want %d", n, err, want)

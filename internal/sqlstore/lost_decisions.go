@@ -80,10 +80,7 @@ func (tx transaction) foundBefore(voucherID int64, seen order.SaleView) (bool, e
 	var epochs []int64
 	err := tx.Model(&lostDecisionRow{}).Where("voucher_id = ? AND applied = ? AND decided = ? AND resolve_time IS NULL",
 		voucherID, seen.Applied, seen.Decided.Number).Limit(1).Pluck("epoch", &epochs).Error
-	if err != nil {
-		return false, fmt.Errorf("looking for the evidence of a lost decision: %w", err)
-	}
-	return len(epochs) > 0, nil
+	return len(epochs) > 0, sqlkit.Wrapf(err, "looking for the evidence of a lost decision")
 }
 
 // lostDecision pauses a sale whose last decision is lost, unless it can sell nothing anyway, and writes the evidence.
@@ -149,13 +146,14 @@ func (s Sales) NoteRestored(ctx context.Context, by voucher.Author) error {
 		if err != nil {
 			return err
 		}
-		for _, h := range tx.hooks {
+		err = tx.each(func(h sqlkit.Hook) error {
 			if h.Restored == nil {
-				continue
+				return nil
 			}
-			if err := sqlkit.HookError(h.Feature, h.Restored(tx.DB)); err != nil {
-				return err
-			}
+			return h.Restored(tx.DB)
+		})
+		if err != nil {
+			return err
 		}
 		return sqlkit.WriteAudit(tx.DB, now, by, sqlkit.AuditRow{Action: voucher.LedgerRestored})
 	})
@@ -192,10 +190,7 @@ func (s Sales) PauseRestored(
 			VoucherID: id, Action: voucher.Paused, Changes: []voucher.FieldChange{{Field: "paused", To: "true"}},
 		})
 	})
-	if err != nil {
-		return false, sqlkit.ReadError(fmt.Sprintf("pausing the sale of voucher %d", id), err)
-	}
-	return paused, nil
+	return paused, sqlkit.ReadError(fmt.Sprintf("pausing the sale of voucher %d", id), err)
 }
 
 // tailOf reads what decides whether the ledger has lost operations of a sale that Redis has applied.
@@ -253,10 +248,7 @@ func lastDecision(tx transaction, id, last int64) (d order.Decided, err error) {
 func (tx transaction) resolve(voucherID int64, now time.Time) error {
 	err := tx.Model(&lostDecisionRow{}).Where("voucher_id = ? AND resolve_time IS NULL", voucherID).
 		Update("resolve_time", now).Error
-	if err != nil {
-		return fmt.Errorf("resolving a lost decision: %w", err)
-	}
-	return nil
+	return sqlkit.Wrapf(err, "resolving a lost decision")
 }
 
 // LostDecisions returns the lost decisions that nobody has resolved, the latest first: of one sale, or of all for 0.

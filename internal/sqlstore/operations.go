@@ -49,22 +49,11 @@ type operationRow struct {
 func (operationRow) TableName() string { return "tb_voucher_operation" }
 
 func (r operationRow) operation() operation.Operation {
-	op := operation.Operation{
-		VoucherID: r.VoucherID, Number: r.Number, Identity: r.identity(), Kind: r.Kind, Delta: r.Delta, Kept: r.Kept,
-		Mode: r.Mode, Begin: sqlkit.At(r.BeginTime), End: sqlkit.At(r.EndTime),
+	return operation.Operation{
+		VoucherID: r.VoucherID, Number: r.Number, Identity: sqlkit.Value(r.Identity), Kind: r.Kind, Delta: r.Delta,
+		Kept: r.Kept, OrderID: sqlkit.Value(r.OrderID), UserID: sqlkit.Value(r.UserID), Mode: r.Mode,
+		Begin: sqlkit.At(r.BeginTime), End: sqlkit.At(r.EndTime),
 	}
-	if r.OrderID != nil && r.UserID != nil {
-		op.OrderID, op.UserID = *r.OrderID, *r.UserID
-	}
-	return op
-}
-
-// identity returns the operation's identity; 0 if it has none.
-func (r operationRow) identity() int64 {
-	if r.Identity == nil {
-		return 0
-	}
-	return *r.Identity
 }
 
 // newIdentity returns random bits, never 0.
@@ -78,13 +67,11 @@ func newIdentity() int64 {
 	}
 }
 
-// takes reports whether the operation takes units.
 func (r operationRow) takes() bool { return r.operation().Takes() }
 
 // changesIssued reports whether the operation changes how many units the sale has issued, rather than moving some.
 func (r operationRow) changesIssued() bool { return r.Kind == operation.Restock }
 
-// orderOperation is an operation that concerns an order.
 func orderOperation(row orderRow, kind operation.Kind, delta int64, by order.Actor) operationRow {
 	return operationRow{Kind: kind, Delta: delta, OrderID: &row.ID, UserID: &row.UserID, Actor: by}
 }
@@ -100,8 +87,7 @@ func (tx transaction) appendOperations(sale *saleRow, ops []operationRow, now ti
 		last++
 		op.VoucherID, op.Number, op.State, op.CreateTime = sale.VoucherID, last, operationPending, now
 		if tx.named.Load() {
-			identity := newIdentity()
-			op.Identity = &identity
+			op.Identity = new(newIdentity())
 		}
 		if sale.Retired {
 			op.State, op.SettleTime = operationAbsorbed, &now

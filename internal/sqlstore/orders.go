@@ -198,23 +198,14 @@ func orderIndex(f order.Filter) string {
 
 // filtered restricts a query to the orders that the filter lets through.
 func filtered(query *gorm.DB, f order.Filter) *gorm.DB {
-	if f.UserID != 0 {
-		query = query.Where("user_id = ?", f.UserID)
-	}
-	if f.VoucherID != 0 {
-		query = query.Where("voucher_id = ?", f.VoucherID)
-	}
+	query = sqlkit.Equal(query, map[string]int64{
+		"user_id": f.UserID, "voucher_id": f.VoucherID, "id": f.OrderID, "status": int64(f.Status),
+	})
 	if f.ShopID != 0 {
 		query = query.Where("voucher_id IN (SELECT id FROM tb_voucher WHERE shop_id = ?)", f.ShopID)
 	}
-	if f.OrderID != 0 {
-		query = query.Where("id = ?", f.OrderID)
-	}
 	if f.FirstID != 0 {
 		query = query.Where("id >= ?", f.FirstID)
-	}
-	if f.Status != order.Queued {
-		query = query.Where("status = ?", f.Status)
 	}
 	return query
 }
@@ -270,10 +261,6 @@ func (s Orders) History(ctx context.Context, orderID int64) ([]order.Event, erro
 		})
 }
 
-// errTakes: an order of a sale cannot be revived directly, as Redis has to give the unit first (rule 1,
-// docs/architecture.md).
-var errTakes = errors.New("only a completed operation takes a unit")
-
 // Transition implements service.OrderLedger.
 func (s Orders) Transition(
 	ctx context.Context, orderID, owner int64, action order.Action, by order.Actor,
@@ -283,8 +270,8 @@ func (s Orders) Transition(
 		if err := action.Check(row.ID, row.Status); err != nil {
 			return err
 		}
-		if action == order.Revive && row.Kind == liveKind {
-			return errTakes
+		if action == order.Revive && row.Kind == liveKind { // Redis has to give the unit first (rule 1)
+			return errors.New("only a completed operation takes a unit")
 		}
 		now, err := tx.now()
 		if err != nil {
@@ -347,8 +334,5 @@ func (s Orders) ExpireDue(ctx context.Context, token int64, n int) (expired []or
 		expired = sqlkit.Map(rows, (*orderRow).order)
 		return unpaid.Count(tx.DB, tx.db.Dialect(), expired, now)
 	})
-	if err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("expiring %d due orders", n), err)
-	}
-	return expired, nil
+	return expired, sqlkit.ReadError(fmt.Sprintf("expiring %d due orders", n), err)
 }

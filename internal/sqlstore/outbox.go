@@ -138,7 +138,6 @@ func pendingAmong(tx transaction, id int64, results []operation.Result) ([]opera
 	return ops, nil
 }
 
-// revived returns the orders that operations revive.
 func revived(ops []operationRow) []int64 {
 	var ids []int64
 	for _, op := range ops {
@@ -357,10 +356,7 @@ func (c *completion) takeKept(op *operationRow) (taken bool, err error) {
 	op.Kept, op.Delta = op.Delta, 0
 	c.kept, c.issued = c.kept-op.Kept, c.issued-op.Kept
 	err = c.tx.Model(op).Updates(map[string]any{"delta": op.Delta, "kept": op.Kept}).Error
-	if err != nil {
-		return false, fmt.Errorf("taking %d kept units of voucher %d: %w", -op.Kept, op.VoucherID, err)
-	}
-	return true, nil
+	return err == nil, sqlkit.Wrapf(err, "taking %d kept units of voucher %d", -op.Kept, op.VoucherID)
 }
 
 // spare returns how many kept units are promised to nobody. The sale is locked.
@@ -377,7 +373,6 @@ func (tx transaction) spare(sale saleRow) (int64, error) {
 	return spare, err
 }
 
-// finish writes the outcome of the operations.
 func (c *completion) finish() error {
 	if err := markOperations(c.tx, c.sale.VoucherID, c.applied, operationApplied, c.now); err != nil {
 		return err

@@ -136,10 +136,7 @@ func (tx transaction) waitForMoney(p *payments.Row, rows []orderRow, now time.Ti
 	}
 	row.PayDeadline = sqlkit.Stamp(deadline)
 	err = tx.Model(row).Select("processing", "pay_deadline").Updates(row).Error
-	if err != nil {
-		return fmt.Errorf("moving the payment deadline of order %d: %w", row.ID, err)
-	}
-	return nil
+	return sqlkit.Wrapf(err, "moving the payment deadline of order %d", row.ID)
 }
 
 // Receive implements service.PaymentLedger.
@@ -329,10 +326,7 @@ func (s Payments) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 		vouchers = sqlkit.Distinct(found, func(p payments.Row) int64 { return p.VoucherID })
 		return nil
 	})
-	if err != nil {
-		return nil, sqlkit.ReadError("reviving orders with late payments", err)
-	}
-	return vouchers, nil
+	return vouchers, sqlkit.ReadError("reviving orders with late payments", err)
 }
 
 // undecided returns late payments that no pending revival decides about, the oldest first.
@@ -343,10 +337,7 @@ func undecided(query *gorm.DB) ([]payments.Row, error) {
 			"ON o.voucher_id = p.voucher_id AND o.number = p.operation").
 		Where("p.state = ? AND o.state <> ?", payment.Late, operationPending).
 		Order("p.create_time, p.id").Find(&found).Error
-	if err != nil {
-		return nil, fmt.Errorf("looking for late payments: %w", err)
-	}
-	return found, nil
+	return found, sqlkit.Wrapf(err, "looking for late payments")
 }
 
 func (tx transaction) reviveOne(

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func (tx transaction) refundRest(a *payments.Account, rows []orderRow, c cause, 
 // askPart asks for a part of a payment's money. Its order stays as it is.
 func (tx transaction) askPart(a *payments.Account, rows []orderRow, cents int64, c cause, why string) error {
 	if alone, err := tx.alone(); err != nil || !alone {
-		return cmpErr(err, order.ErrUpgrading)
+		return cmp.Or(err, order.ErrUpgrading)
 	}
 	asked, err := a.AskPart(cents, string(c.by), why, c.at)
 	if left, is := errors.AsType[*payment.LeftError](err); is {
@@ -80,14 +81,7 @@ func (tx transaction) askPart(a *payments.Account, rows []orderRow, cents int64,
 	if err != nil {
 		return err
 	}
-	r := *asked
-	if err := tx.keepAccount(a, &rows[0]); err != nil {
-		return err
-	}
-	if err := a.Row.Save(tx.DB); err != nil {
-		return err
-	}
-	if err := tx.refundChanged(a.Row, rows, payment.NewsRefund, r, c.at); err != nil {
+	if err := tx.store(a, &rows[0], payment.NewsRefund, *asked, c.at); err != nil {
 		return err
 	}
 	c.why = reason.PartAsked
@@ -111,15 +105,8 @@ func (tx transaction) askAgain(p *payments.Row, rows []orderRow, c cause, why st
 			return err
 		}
 	}
-	for i := range a.Refunds {
-		if a.Refunds[i].NeedsStaff() {
-			a.Refunds[i].ClosedAt = c.at
-		}
-	}
-	if err := tx.keepAccount(a, &rows[0]); err != nil {
-		return err
-	}
-	return p.Save(tx.DB)
+	a.CloseFailed(c.at)
+	return tx.store(a, &rows[0], "", payment.Refund{}, c.at)
 }
 
 // TakeRefund implements service.PaymentLedger.
@@ -130,7 +117,7 @@ func (s Payments) TakeRefund(ctx context.Context, n payment.Notice) (payment.Pay
 		}
 		if n.Refund.State != payment.RefundDone {
 			if alone, err := tx.alone(); err != nil || !alone {
-				return cmpErr(err, order.ErrUpgrading)
+				return cmp.Or(err, order.ErrUpgrading)
 			}
 		}
 		a, now, err := tx.account(p)
@@ -167,10 +154,6 @@ func (tx transaction) settleRefund(a *payments.Account, rows []orderRow, id stri
 	p := a.Row
 	a.GiveUp(now)
 	r := *a.Find(id)
-	if err := tx.keepAccount(a, &rows[0]); err != nil {
-		return err
-	}
-	a.Moved(now, tx.db.Midnight(now))
 	news, why := payment.NewsRefund, reason.RefundPending
 	switch r.State {
 	case payment.RefundDone:
@@ -184,17 +167,14 @@ func (tx transaction) settleRefund(a *payments.Account, rows []orderRow, id stri
 	switch refused := a.RefusedAll(); {
 	case a.AllGone() && slices.Contains([]payment.State{payment.Received, payment.Stuck, payment.Closed}, p.State):
 		asks, p.State = p.AcceptTime != nil && rows[0].Status == order.Paid, payment.Refunding
-		p.RefundingTime, p.StuckTime, p.Refusal = sqlkit.Stamp(first(p.RefundingTime, now)), nil, ""
+		p.RefundingTime, p.StuckTime, p.Refusal = cmp.Or(p.RefundingTime, &now), nil, ""
 	case a.AllGone() && p.State == payment.Refunding:
 		p.State, p.RefundTime = payment.Refunded, &now
 	case refused != nil && (p.State == payment.Refunding || p.State == payment.Refunded):
 		p.State, p.StuckTime, p.Refusal, p.RefundTime = payment.Stuck, &now, refused.Failure, nil
 		news = payment.NewsStuck
 	}
-	if err := p.Save(tx.DB); err != nil {
-		return err
-	}
-	if err := tx.refundChanged(p, rows, news, r, now); err != nil {
+	if err := tx.store(a, &rows[0], news, r, now); err != nil {
 		return err
 	}
 	switch {
@@ -205,20 +185,4 @@ func (tx transaction) settleRefund(a *payments.Account, rows []orderRow, id stri
 	default:
 		return writeHistory(tx, rows, c)
 	}
-}
-
-// first returns a time that is set, or else another one.
-func first(set *time.Time, otherwise time.Time) time.Time {
-	if set != nil {
-		return *set
-	}
-	return otherwise
-}
-
-// cmpErr returns the first error that there is.
-func cmpErr(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
@@ -14,12 +13,6 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
-
-// errNotPaid: the service cannot refund a paid order without a payment.
-var errNotPaid = errors.New("the order was paid without a payment")
-
-// errNotRefunding: a provider cannot have sent back money that was not to go back.
-var errNotRefunding = errors.New("the payment's money is not going back")
 
 // AskRefund implements service.PaymentLedger.
 func (s Payments) AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error) {
@@ -54,7 +47,7 @@ func (tx transaction) refund(rows []orderRow, c cause, why string) error {
 		return err
 	}
 	if p == nil && row.Amount > 0 {
-		return errNotPaid
+		return errors.New("the order was paid without a payment")
 	}
 	if p != nil && p.Dispute == payment.DisputeOpen {
 		return &order.NotNowError{Why: payment.ErrDisputed}
@@ -104,61 +97,45 @@ func (s Payments) SendRefund(
 	return p, r, due, err
 }
 
-// Refunded implements service.PaymentLedger.
-func (s Payments) Refunded(ctx context.Context, paymentID, refundID, reference string) (order.Order, error) {
-	return s.refunded(ctx, paymentID, func(a *payments.Account, now time.Time) {
-		a.Finish(string(order.ByProvider), refundID, reference, now)
-	}, refundID, reference)
-}
-
 // NothingLeft implements service.PaymentLedger.
 func (s Payments) NothingLeft(ctx context.Context, paymentID string) (order.Order, error) {
-	return s.refunded(ctx, paymentID, nil, "", "")
+	return s.Refunded(ctx, paymentID, "", "")
 }
 
-// refunded ends a payment's refund once all of its money is gone. finish notes the last refund that the provider has
-// sent; it is nil if there is none.
-func (s Payments) refunded(
-	ctx context.Context, paymentID string, finish func(a *payments.Account, now time.Time), refundID, reference string,
-) (order.Order, error) {
+// Refunded implements service.PaymentLedger. refundID is the last refund that the provider has sent; "": there is none.
+func (s Payments) Refunded(ctx context.Context, paymentID, refundID, reference string) (order.Order, error) {
 	back := func(tx transaction, p *payments.Row, rows []orderRow) error {
 		switch p.State {
 		case payment.Refunded:
-			if finish == nil {
+			if refundID == "" {
 				return nil
 			}
 			return tx.refundedBefore(p, rows, refundID, reference)
 		case payment.Refunding, payment.Stuck, payment.Closed: // asked before it got stuck, perhaps
 		case payment.Open, payment.Received, payment.Late:
-			return fmt.Errorf("%w: it is %s", errNotRefunding, p.State)
+			return fmt.Errorf("the payment's money is not going back: it is %s", p.State)
 		}
 		a, now, err := tx.account(p)
 		if err != nil {
 			return err
 		}
-		if finish != nil {
-			finish(a, now)
+		if refundID != "" {
+			a.Finish(string(order.ByProvider), refundID, reference, now)
 		}
-		if err := tx.keepAccount(a, &rows[0]); err != nil {
-			return err
-		}
-		a.Moved(now, tx.db.Midnight(now))
+		news := payment.NewsReturned
 		if !a.AllGone() { // the provider was asked for less than is left now, or for nothing
-			if err := p.Save(tx.DB); err != nil || finish == nil {
-				return err
+			if refundID == "" {
+				news = ""
 			}
-			return tx.paymentChanged(p, rows, payment.NewsReturned, now)
+			return tx.store(a, &rows[0], news, payment.Refund{}, now)
 		}
-		// News of its own: the order is not refunded by it, or the news was that the provider keeps the money.
-		news := p.State == payment.Closed || p.AcceptTime == nil || rows[0].Status != order.Refunding
+		// No news of its own: the order is refunded by it, and the news was not that the provider keeps the money.
+		if p.State != payment.Closed && p.AcceptTime != nil && rows[0].Status == order.Refunding {
+			news = ""
+		}
 		p.State, p.RefundTime, p.StuckTime, p.Refusal = payment.Refunded, &now, nil, ""
-		if err := p.Save(tx.DB); err != nil {
+		if err := tx.store(a, &rows[0], news, payment.Refund{}, now); err != nil {
 			return err
-		}
-		if news {
-			if err := tx.paymentChanged(p, rows, payment.NewsReturned, now); err != nil {
-				return err
-			}
 		}
 		return tx.refundEnds(p, rows, cause{by: order.ByProvider, at: now, why: reason.MoneyBack})
 	}
@@ -177,14 +154,7 @@ func (tx transaction) refundedBefore(p *payments.Row, rows []orderRow, refundID,
 	if !a.Answered(refundID, done, now) {
 		return nil
 	}
-	if err := tx.keepAccount(a, &rows[0]); err != nil {
-		return err
-	}
-	a.Moved(now, tx.db.Midnight(now))
-	if err := p.Save(tx.DB); err != nil {
-		return err
-	}
-	return tx.paymentChanged(p, rows, payment.NewsReturned, now)
+	return tx.store(a, &rows[0], payment.NewsReturned, payment.Refund{}, now)
 }
 
 // refundEnds writes the end of a payment's refund into the history of its locked order, which is refunded by it if it
@@ -214,14 +184,8 @@ func (s Payments) Refused(ctx context.Context, paymentID, refusal string) (payme
 		if all != nil {
 			a.Answered(all.ID, payment.Outcome{State: payment.RefundFailed, Reason: refusal}, now)
 		}
-		if err := tx.keepAccount(a, &rows[0]); err != nil {
-			return err
-		}
 		p.State, p.StuckTime, p.Refusal = payment.Stuck, &now, payment.CheckedRefusal(refusal)
-		if err := p.Save(tx.DB); err != nil {
-			return err
-		}
-		if err := tx.paymentChanged(p, rows, payment.NewsStuck, now); err != nil {
+		if err := tx.store(a, &rows[0], payment.NewsStuck, payment.Refund{}, now); err != nil {
 			return err
 		}
 		return writeHistory(tx, rows, cause{by: order.ByProvider, at: now, why: reason.RefundRefused})
@@ -254,16 +218,10 @@ func (s Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (paymen
 				return err
 			}
 			a.CloseFailed(c.at)
-			if err := tx.keepAccount(a, &rows[0]); err != nil {
-				return err
-			}
 			if p.State == payment.Stuck {
 				p.State, p.CloseTime = payment.Closed, &c.at
 			}
-			if err := p.Save(tx.DB); err != nil {
-				return err
-			}
-			if err := tx.paymentChanged(p, rows, payment.NewsClosed, c.at); err != nil {
+			if err := tx.store(a, &rows[0], payment.NewsClosed, payment.Refund{}, c.at); err != nil {
 				return err
 			}
 			c.why = reason.RefundClosed

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,9 +26,7 @@ type Payments struct {
 // sendBack records that all the money that is left is to go back. refunding_time keeps its first value.
 func (tx transaction) sendBack(r *payments.Row, row *orderRow, c cause, why string) error {
 	r.State, r.StuckTime, r.Refusal = payment.Refunding, nil, ""
-	if r.RefundingTime == nil {
-		r.RefundingTime = &c.at
-	}
+	r.RefundingTime = cmp.Or(r.RefundingTime, &c.at)
 	a, err := payments.Open(tx.DB, r, c.at)
 	if err != nil {
 		return err
@@ -37,10 +36,22 @@ func (tx transaction) sendBack(r *payments.Row, row *orderRow, c cause, why stri
 		return err
 	}
 	a.AskAgain(alone, string(c.by), why, c.at)
+	return tx.store(a, row, "", payment.Refund{}, c.at)
+}
+
+// store writes the account, with when its money moved, and the payment. If there is news, it runs the hooks; r is the
+// refund that the news is about.
+func (tx transaction) store(
+	a *payments.Account, row *orderRow, news payment.News, r payment.Refund, now time.Time,
+) error {
 	if err := tx.keepAccount(a, row); err != nil {
 		return err
 	}
-	return r.Save(tx.DB)
+	a.Moved(now, tx.db.Midnight(now))
+	if err := a.Row.Save(tx.DB); err != nil || news == "" {
+		return err
+	}
+	return tx.refundChanged(a.Row, row, news, r, now)
 }
 
 // sendUnused is sendBack for money that does not pay for the locked order, which is news.
@@ -67,10 +78,8 @@ func (tx transaction) keepAccount(a *payments.Account, row *orderRow) error {
 		return err
 	}
 	row.Refunds = 1
-	if err := tx.Model(row).Update("refunds", row.Refunds).Error; err != nil {
-		return fmt.Errorf("noting that order %d has refunds: %w", row.ID, err)
-	}
-	return nil
+	err = tx.Model(row).Update("refunds", row.Refunds).Error
+	return sqlkit.Wrapf(err, "noting that order %d has refunds", row.ID)
 }
 
 // refundsSetting names the setting that is there once no version without refunds lives, and none can start any more.
@@ -79,11 +88,7 @@ const refundsSetting = "refunds_on"
 
 // SwitchRefundsOn notes that no version without refunds lives, and that none can start any more (partition.Formats).
 func (s Payments) SwitchRefundsOn(ctx context.Context) error {
-	err := s.write(ctx, func(tx transaction) error {
-		now, err := tx.now()
-		if err != nil {
-			return err
-		}
+	err := s.db.WriteNow(ctx, func(tx *gorm.DB, now time.Time) error {
 		return tx.Clauses(clause.OnConflict{DoNothing: true}).
 			Create(&sqlkit.SettingRow{Name: refundsSetting, Value: []byte("1"), CreateTime: now}).Error
 	})
@@ -223,14 +228,13 @@ func (s Payments) Begun(ctx context.Context, paymentID, reference string) error 
 
 // paymentChanged gives the change a number among the events of the payment's order, and runs the hooks.
 func (tx transaction) paymentChanged(p *payments.Row, rows []orderRow, news payment.News, now time.Time) error {
-	return tx.refundChanged(p, rows, news, payment.Refund{}, now)
+	return tx.refundChanged(p, &rows[0], news, payment.Refund{}, now)
 }
 
 // refundChanged is paymentChanged with the refund that the news is about.
 func (tx transaction) refundChanged(
-	p *payments.Row, rows []orderRow, news payment.News, r payment.Refund, now time.Time,
+	p *payments.Row, row *orderRow, news payment.News, r payment.Refund, now time.Time,
 ) error {
-	row := &rows[0]
 	row.Revision++
 	if err := tx.Model(row).Update("revision", row.Revision).Error; err != nil {
 		return fmt.Errorf("counting news of a payment of order %d: %w", row.ID, err)

@@ -336,10 +336,7 @@ func (p directPurchase) madeBefore(tx transaction, made string) (orderRow, error
 // own returns the user's order of the voucher with an id, or gorm.ErrRecordNotFound.
 func (p directPurchase) own(tx transaction, id int64) (row orderRow, err error) {
 	err = tx.Where("id = ? AND user_id = ? AND voucher_id = ?", id, p.userID, p.voucherID).Take(&row).Error
-	if err != nil {
-		return orderRow{}, fmt.Errorf("looking for the order: %w", err)
-	}
-	return row, nil
+	return row, sqlkit.Wrapf(err, "looking for the order")
 }
 
 // limitedBuyerRow is written by each transaction that adds a live order of a limited ordinary voucher for this user.

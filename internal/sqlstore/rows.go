@@ -83,8 +83,8 @@ func (r saleRow) sale(v voucherRow) *voucher.Sale {
 func (r voucherRow) voucher() voucher.Voucher {
 	return voucher.Voucher{
 		ID: r.ID, ShopID: r.ShopID, Title: r.Title, SubTitle: r.SubTitle, Rules: r.Rules,
-		Picture: r.picture(), PayValue: r.PayValue, ActualValue: r.ActualValue, Kind: r.Kind, Status: r.Status,
-		Version: r.Version, CreatedAt: r.CreateTime, UpdatedAt: r.UpdateTime,
+		Picture: sqlkit.Value(r.Picture), PayValue: r.PayValue, ActualValue: r.ActualValue, Kind: r.Kind,
+		Status: r.Status, Version: r.Version, CreatedAt: r.CreateTime, UpdatedAt: r.UpdateTime,
 		PayWithin: time.Duration(r.PayWithin) * time.Second, Redemption: r.redemption(),
 		VisibleFrom: sqlkit.At(r.VisibleFrom), PerUser: r.PerUser, Archived: sqlkit.At(r.Archived),
 		ProcessingWithin: r.processingWithin(),
@@ -109,28 +109,9 @@ func (r voucherRow) redemption() voucher.Redemption {
 	return voucher.Redemption{ByCode: r.Redeemable, ValidUntil: sqlkit.At(r.ValidUntil), ValidDays: r.ValidDays}
 }
 
-// pictureOf returns a voucher's picture as its row has it.
-func pictureOf(v *voucher.Voucher) *string {
-	if v.Picture == "" {
-		return nil
-	}
-	return &v.Picture
-}
-
-// picture returns the address of the voucher's picture; "" for none.
-func (r voucherRow) picture() string {
-	if r.Picture == nil {
-		return ""
-	}
-	return *r.Picture
-}
-
 // processingWithin returns by how much money that is under way moves a payment deadline; 0: by the time to pay.
 func (r voucherRow) processingWithin() time.Duration {
-	if r.Processing == nil {
-		return 0
-	}
-	return time.Duration(*r.Processing) * time.Second
+	return time.Duration(sqlkit.Value(r.Processing)) * time.Second
 }
 
 func (r voucherRow) terms(currency string) order.Terms {
@@ -173,7 +154,6 @@ const (
 	wasProcessing = 2 // it was, and did not come
 )
 
-// units returns how many units the order has.
 func (r orderRow) units() order.Quantity { return order.QuantityOf(r.Quantity) }
 
 func (r orderRow) id() int64 { return r.ID }

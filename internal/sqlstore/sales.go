@@ -43,10 +43,7 @@ func (s Sales) RaiseEpoch(ctx context.Context, id, above int64, seen order.SaleV
 		raised, err = tx.raise(&sale, above, seen)
 		return err
 	})
-	if err != nil {
-		return order.Raised{}, fmt.Errorf("raising the epoch of voucher %d: %w", id, err)
-	}
-	return raised, nil
+	return raised, sqlkit.Wrapf(err, "raising the epoch of voucher %d", id)
 }
 
 // Snapshot implements recovery.SaleLedger. It voids pending operations that take units, because the rebuilt sale gets
@@ -85,10 +82,7 @@ func (s Sales) Snapshot(ctx context.Context, id int64, epoch int64) (order.Snaps
 		}
 		return forgetAccepted(tx, id, &snap)
 	})
-	if err != nil {
-		return order.Snapshot{}, fmt.Errorf("snapshot of voucher %d: %w", id, err)
-	}
-	return snap, nil
+	return snap, sqlkit.Wrapf(err, "snapshot of voucher %d", id)
 }
 
 // absorbOperations completes all pending operations. Those that gave units back are included in the stock that Redis is
@@ -102,30 +96,21 @@ func (tx transaction) absorbOperations(id int64) error {
 		"idempotency_key = CASE WHEN delta < 0 THEN NULL ELSE idempotency_key END, "+
 		"state = CASE WHEN delta < 0 OR kind = ? THEN ? ELSE ? END WHERE voucher_id = ? AND state = ?",
 		now, operation.Acceptance, operationVoid, operationAbsorbed, id, operationPending).Error
-	if err != nil {
-		return fmt.Errorf("absorbing operations: %w", err)
-	}
-	return nil
+	return sqlkit.Wrapf(err, "absorbing operations")
 }
 
 // pendingAdmissions counts the pending operations that would make a user a holder.
 func pendingAdmissions(tx transaction, id int64) (n int64, err error) {
 	err = tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ? AND kind IN ?", id, operationPending,
 		[]operation.Kind{operation.Revival, operation.Acceptance}).Count(&n).Error
-	if err != nil {
-		return 0, fmt.Errorf("counting pending operations: %w", err)
-	}
-	return n, nil
+	return n, sqlkit.Wrapf(err, "counting pending operations")
 }
 
 // admissions returns the marks of the sale's operations that were admissions.
 func admissions(tx transaction, id int64) (marks []order.Mark, err error) {
 	err = tx.Model(&operationRow{}).Where("voucher_id = ? AND sequence > 0", id).
 		Select("epoch", "sequence").Find(&marks).Error
-	if err != nil {
-		return nil, fmt.Errorf("reading the admissions of operations: %w", err)
-	}
-	return marks, nil
+	return marks, sqlkit.Wrapf(err, "reading the admissions of operations")
 }
 
 // readHolders reads all orders of the sale row by row into the snapshot's maps, without a slice of a million rows in
@@ -181,10 +166,7 @@ func (s Sales) Retire(ctx context.Context, id int64, lastOperation int64) (retir
 		retired = true
 		return tx.Model(&saleRow{}).Where("voucher_id = ?", id).Update("retired", true).Error
 	})
-	if err != nil {
-		return false, fmt.Errorf("retiring the sale of voucher %d: %w", id, err)
-	}
-	return retired, nil
+	return retired, sqlkit.Wrapf(err, "retiring the sale of voucher %d", id)
 }
 
 // LedgerTotals is audit.Stores.Totals. It is one statement, so that all sums are from the same moment. It walks the
@@ -272,9 +254,6 @@ func (s Sales) RetiredRehearsals(ctx context.Context) (ids []int64, err error) {
 	return ids, sqlkit.ReadError("looking for rehearsals", err)
 }
 
-// errNoRehearsal: the voucher is not a rehearsal, or its sale is not retired. Nothing was removed.
-var errNoRehearsal = errors.New("not a rehearsal that is over")
-
 // EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them. When the rehearsal has
 // no orders left, it removes the voucher itself, and is done. For any other voucher it returns an error and removes
 // nothing: each transaction checks that under the lock of the sale's row. The entries of tb_audit stay.
@@ -294,7 +273,7 @@ func (s Sales) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done
 			return err
 		}
 		if !v.Rehearsal() || !sale.Retired {
-			return errNoRehearsal
+			return errors.New("not a rehearsal that is over")
 		}
 		var ids []int64
 		if err := tx.Model(&orderRow{}).Where("voucher_id = ?",

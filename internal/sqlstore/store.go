@@ -7,16 +7,7 @@
 //	tb_voucher ─── tb_seckill_voucher        what is sold; the sale: stock, window, epoch (the hot row)
 //	                    │ stock = stock - n WHERE stock >= n AND epoch = ?
 //	               tb_voucher_order          one row for each order, until a purge; one live order per user and sale
-//	               tb_order_event            the history of orders since they were recorded
-//	               tb_payment                attempts to pay for them
-//	               tb_request                idempotency keys of requests, and what they made
-//	               tb_limited_buyer          who has bought an ordinary voucher with a limit; each such purchase
-//	                                         changes the row
-//	               tb_voucher_operation      changes of a sale, numbered for each, until they are applied to Redis
-//	               tb_fence                  the highest token of each job that one instance at a time does
-//	               tb_setting                what all instances agree on
-//	               tb_format                 the format of what is stored, and the ledger's own id
-//	               tb_audit                  what admins changed
+//	               tb_order_event, …         what belongs to them (migrations/README.md)
 //
 // Features have tables of their own; their rows change in these transactions by hooks (sqlkit.Hook).
 //
@@ -40,18 +31,12 @@
 // because of another are retried a few times here, except batches of the recorder, which retries them itself. When
 // the reply to COMMIT is lost, calling once more shows what happened.
 //
-// Times that are compared come from the database server's clock or, with SQLite, from this process's.
-//
 // Reading or changing an order while the database is away returns order.ErrUnavailable; both may be retried.
 //
-// The two dialects share every statement but the one that inserts a batch. SQLite has no row locks; there a transaction
-// takes the file's one write lock when it begins, which is stronger.
-//
 // It is one package because transactions cross its subjects: an order's row, history and payment and its sale's stock
-// change together. Its files stand on one another: rows, transaction, hooks and operations, transition, and on these
-// the subjects. So a cancel is read from orders.go down to transition.go, hooks.go and operations.go. Rows of
+// change together. A cancel is read from orders.go down to transition.go, features.go and operations.go. Rows of
 // payments, which know nothing of orders' rows, and the lists of them are in package payments; tables that no such
-// transaction writes, in package installation.
+// transaction writes, in package installation; what both dialects share, and the clock, in package sqlkit.
 package sqlstore
 
 import (

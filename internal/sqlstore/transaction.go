@@ -88,7 +88,6 @@ func lockOrders(tx transaction, ids []int64) (map[int64]*orderRow, error) {
 	return locked, nil
 }
 
-// lockVoucher locks a voucher and its sale.
 func lockVoucher(tx transaction, id int64) (voucherRows, error) {
 	row, err := sqlkit.Take[voucherRow](sqlkit.Locking(tx.DB).Where("id = ?", id), voucher.ErrNotFound,
 		"locking the voucher")
@@ -160,7 +159,6 @@ func joined(db *gorm.DB) *gorm.DB {
 		Joins("LEFT JOIN tb_voucher_operation t ON t.voucher_id = s.voucher_id AND t.number = s.last_operation")
 }
 
-// scanVouchers returns what a query of joined selects.
 func scanVouchers(query *gorm.DB) ([]voucher.Voucher, error) {
 	type joinedRow struct {
 		Voucher  voucherRow `gorm:"embedded"`
@@ -177,8 +175,8 @@ func scanVouchers(query *gorm.DB) ([]voucher.Voucher, error) {
 			both.sale = &r.Sale
 		}
 		v := both.voucher()
-		if v.Sale != nil && r.Identity != nil {
-			v.Sale.LastIdentity = *r.Identity
+		if v.Sale != nil {
+			v.Sale.LastIdentity = sqlkit.Value(r.Identity)
 		}
 		return v
 	}), nil

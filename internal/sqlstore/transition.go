@@ -191,17 +191,14 @@ func writeHistory(tx transaction, rows []orderRow, c cause) error {
 	}))
 }
 
-// note writes lines of history.
 func note(tx *gorm.DB, lines []order.Line) error {
 	events := sqlkit.Map(lines, func(l *order.Line) eventRow {
 		return eventRow{
 			OrderID: l.OrderID, Status: l.Event.Status, Actor: l.Event.By, Why: l.Event.Why, CreateTime: l.Event.At,
 		}
 	})
-	if err := sqlkit.CreateAll(tx, events); err != nil {
-		return fmt.Errorf("writing %d lines of history: %w", len(lines), err)
-	}
-	return nil
+	err := sqlkit.CreateAll(tx, events)
+	return sqlkit.Wrapf(err, "writing %d lines of history", len(lines))
 }
 
 // recorded runs the hooks for orders that this transaction has just inserted, and marks the free ones as paid: nobody

@@ -65,7 +65,13 @@ func (tx transaction) createVoucher(v *voucher.Voucher, by voucher.Author) (vouc
 	}
 	created := c.voucher()
 	created.Rehearses = v.Rehearses
-	if err := tx.created(created, by); err != nil {
+	err = tx.each(func(h sqlkit.Hook) error {
+		if h.Created == nil {
+			return nil
+		}
+		return h.Created(tx.DB, created, by)
+	})
+	if err != nil {
 		return voucherRows{}, err
 	}
 	about := sqlkit.AuditRow{
@@ -78,16 +84,6 @@ func (tx transaction) createVoucher(v *voucher.Voucher, by voucher.Author) (vouc
 		}
 	}
 	return c, sqlkit.WriteAudit(tx.DB, now, by, about)
-}
-
-// created runs the hooks for a voucher that this transaction has created.
-func (tx transaction) created(v voucher.Voucher, by voucher.Author) error {
-	return tx.each(func(h sqlkit.Hook) error {
-		if h.Created == nil {
-			return nil
-		}
-		return h.Created(tx.DB, v, by)
-	})
 }
 
 // insertVoucher writes the row of a voucher and that of its sale, and holds the sale's partition.
@@ -112,7 +108,6 @@ func insertVoucher(tx transaction, now time.Time, v *voucher.Voucher) (voucherRo
 	return c, nil
 }
 
-// newVoucherRow is the row of a new voucher.
 func newVoucherRow(v *voucher.Voucher, now time.Time) voucherRow {
 	row := voucherRow{
 		ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
@@ -120,13 +115,11 @@ func newVoucherRow(v *voucher.Voucher, now time.Time) voucherRow {
 		Version: 1, PayWithin: int64(cmp.Or(v.PayWithin, voucher.DefaultPayWithin) / time.Second),
 		Redeemable: v.Redemption.ByCode, ValidUntil: sqlkit.Stamp(v.Redemption.ValidUntil),
 		ValidDays: v.Redemption.ValidDays, VisibleFrom: sqlkit.Stamp(v.VisibleFrom),
-		Picture: pictureOf(v), PerUser: v.PerUser, CreateTime: now, UpdateTime: now,
+		Picture: sqlkit.OrNull(v.Picture), PerUser: v.PerUser, CreateTime: now, UpdateTime: now,
+		Processing: sqlkit.OrNull(int64(v.ProcessingWithin / time.Second)),
 	}
 	if v.Sale != nil {
 		row.Guards = v.Sale.Guards.Text()
-	}
-	if within := int64(v.ProcessingWithin / time.Second); within != 0 {
-		row.Processing = &within
 	}
 	return row
 }

@@ -1,8 +1,11 @@
 package voucher
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+
+	"seckill/internal/kit/invalid"
 )
 
 // Bounds limit the sales in a merchant's shop; 0 means no limit. They do not apply to admins.
@@ -35,10 +38,7 @@ func (e *BoundError) Error() string {
 // admits returns *BoundError if a merchant may not have one more sale with that many units. Concurrent creations may
 // together exceed the number of sales. That is acceptable: the limit only keeps a shop from filling the mall.
 func (s *Service) admits(ctx context.Context, by Author, units int64) error {
-	if by.Shop == 0 {
-		return nil
-	}
-	bounds, err := s.boundsOf(ctx, by.Shop)
+	bounds, err := s.boundsOf(ctx, by)
 	if err != nil {
 		return err
 	}
@@ -46,10 +46,7 @@ func (s *Service) admits(ctx context.Context, by Author, units int64) error {
 		return &BoundError{What: "units", Most: bounds.Units}
 	}
 	refusal, err := s.oneMore(ctx, by, bounds.Sales)
-	if err != nil {
-		return err
-	}
-	return refusal
+	return cmp.Or(err, refusal)
 }
 
 // BoundBy makes a shop's own bounds hold its merchants, with those of the settings as their upper limit. of returns
@@ -58,12 +55,15 @@ func (s *Service) BoundBy(of func(ctx context.Context, shopID int64) (Bounds, er
 	s.parts.BoundsOf = of
 }
 
-// boundsOf returns the bounds of a shop. Error: order.ErrUnavailable.
-func (s *Service) boundsOf(ctx context.Context, shopID int64) (Bounds, error) {
-	if s.parts.BoundsOf == nil {
+// boundsOf returns the bounds of an author's shop; an admin has none. Error: order.ErrUnavailable.
+func (s *Service) boundsOf(ctx context.Context, by Author) (Bounds, error) {
+	switch {
+	case by.Shop == 0:
+		return Bounds{}, nil
+	case s.parts.BoundsOf == nil:
 		return s.parts.Bounds, nil
 	}
-	own, err := s.parts.BoundsOf(ctx, shopID)
+	own, err := s.parts.BoundsOf(ctx, by.Shop)
 	return own.Within(s.parts.Bounds), err
 }
 
@@ -83,10 +83,10 @@ func (s *Service) oneMore(ctx context.Context, by Author, most int64) (refusal, 
 // reopening returns a *BoundError as refusal if a change may not give an ended sale a later end: it would be one more
 // sale that has not ended.
 func (s *Service) reopening(ctx context.Context, by Author, c Change) (refusal, err error) {
-	if c.End == nil || by.Shop == 0 {
+	if c.End == nil {
 		return nil, nil
 	}
-	bounds, err := s.boundsOf(ctx, by.Shop)
+	bounds, err := s.boundsOf(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -95,19 +95,21 @@ func (s *Service) reopening(ctx context.Context, by Author, c Change) (refusal, 
 
 // bounded returns the author with MaxUnits set for a merchant. Error: order.ErrUnavailable.
 func (s *Service) bounded(ctx context.Context, by Author) (Author, error) {
-	if by.Shop == 0 {
-		return by, nil
-	}
-	bounds, err := s.boundsOf(ctx, by.Shop)
+	bounds, err := s.boundsOf(ctx, by)
 	by.MaxUnits = bounds.Units
 	return by, err
 }
 
-// CheckIssued returns *invalid.Error or *BoundError if a sale that has issued that many units may not issue delta more.
-// It is called with the sale locked, once for each change.
+// CheckIssued returns *invalid.Error or *BoundError if a sale that has issued that many units may not issue delta more:
+// MaxStock bounds all units that any sale ever issues. It is called with the sale locked, once for each change.
 func (by Author) CheckIssued(issued, delta int64) error {
 	if delta > 0 && by.MaxUnits > 0 && issued+delta > by.MaxUnits {
 		return &BoundError{What: "units", Most: by.MaxUnits}
 	}
-	return CheckIssued(issued, delta)
+	var r fieldRules
+	if delta > 0 && issued+delta > MaxStock {
+		r.Bad("delta", tooMuchStock, moreUnits,
+			invalid.Data{"value": delta, "issued": issued + delta, "max": max(0, MaxStock-issued)})
+	}
+	return r.Err()
 }

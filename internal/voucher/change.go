@@ -110,7 +110,6 @@ func (c Change) reveal(v *Voucher, r *fieldRules, now time.Time, moved bool) {
 	}
 }
 
-// guard changes the guards of the voucher's sale.
 func (c Change) guard(v *Voucher, r *fieldRules) {
 	switch {
 	case c.Guards == nil:
@@ -190,19 +189,10 @@ type Outbox interface {
 	Flush(ctx context.Context, voucherID int64) error
 }
 
+var stockStates = [...]string{"pending", "done", "refused", "void"}
+
 // String returns the state's name.
-func (s StockState) String() string {
-	switch s {
-	case StockDone:
-		return "done"
-	case StockRefused:
-		return "refused"
-	case StockVoid:
-		return "void"
-	default:
-		return "pending"
-	}
-}
+func (s StockState) String() string { return stockStates[s] }
 
 // InsufficientStockError says that fewer units are left than a change would take.
 type InsufficientStockError struct {

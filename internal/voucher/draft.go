@@ -1,8 +1,10 @@
 package voucher
 
 import (
+	"cmp"
 	"time"
 
+	"seckill/internal/kit/invalid"
 	"seckill/internal/voucher/guards"
 )
 
@@ -60,7 +62,9 @@ func (d Draft) check(r *fieldRules, now time.Time) Voucher {
 	}
 	r.Number("payValue", d.PayValue, 0, MaxMoney)
 	r.Number("actualValue", d.ActualValue, 1, MaxMoney)
-	v.PayWithin, v.ProcessingWithin = r.payWithin(d.PayWithin), r.processingWithin(d.ProcessingWithin)
+	v.PayWithin, v.ProcessingWithin = cmp.Or(d.PayWithin, DefaultPayWithin), d.ProcessingWithin
+	r.seconds("payWithinSeconds", v.PayWithin, MinPayWithin, MaxPayWithin, invalid.Range)
+	r.seconds("processingWithinSeconds", v.ProcessingWithin, MinProcessingWithin, MaxProcessingWithin, invalid.Range)
 	v.Redemption = r.redemption(d.Redemption, now)
 	v.VisibleFrom = r.visibleFrom(d.VisibleFrom)
 	return v
@@ -73,7 +77,7 @@ func (d SaleDraft) check(r *fieldRules, now time.Time) Sale {
 	}
 	r.Number("stock", d.Stock, 1, MaxStock)
 	r.window(sale.Begin, sale.End, now)
-	r.inviteWindow(d.InviteWindow)
+	r.seconds("waitlistWindowSeconds", d.InviteWindow, MinInviteWindow, MaxInviteWindow, rangeOrOmit)
 	sale.Guards = r.guards(d.Guards, nil)
 	r.moments(sale)
 	return sale

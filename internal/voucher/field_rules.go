@@ -40,49 +40,17 @@ func (r *fieldRules) shop(id int64) {
 	r.Number("shopId", id, 1, MaxID)
 }
 
-// payWithin checks and returns how long an order may stay unpaid; 0 becomes the default.
-func (r *fieldRules) payWithin(d time.Duration) time.Duration {
-	switch {
-	case d == 0:
-		return DefaultPayWithin
-	case d < MinPayWithin || d > MaxPayWithin || d%time.Second != 0:
-		r.Bad("payWithinSeconds", invalid.OutOfRange, invalid.Range, spans(d, MinPayWithin, MaxPayWithin))
+// seconds checks a time span of whole seconds; 0 means that it is left out.
+func (r *fieldRules) seconds(field string, d, least, most time.Duration, allowed invalid.Allowed) {
+	if d != 0 && (d < least || d > most || d%time.Second != 0) {
+		r.Bad(field, invalid.OutOfRange, allowed,
+			invalid.Data{"value": d.Seconds(), "min": least.Seconds(), "max": most.Seconds()})
 	}
-	return d
-}
-
-// processingWithin checks and returns by how much money that is under way moves a payment deadline; 0 is the default.
-func (r *fieldRules) processingWithin(d time.Duration) time.Duration {
-	if d != 0 && (d < MinProcessingWithin || d > MaxProcessingWithin || d%time.Second != 0) {
-		r.Bad("processingWithinSeconds", invalid.OutOfRange, invalid.Range,
-			spans(d, MinProcessingWithin, MaxProcessingWithin))
-	}
-	return d
-}
-
-// inviteWindow checks how long an invitation of a waiting list stands; 0 is no list.
-func (r *fieldRules) inviteWindow(d time.Duration) {
-	if d != 0 && (d < MinInviteWindow || d > MaxInviteWindow || d%time.Second != 0) {
-		r.Bad("waitlistWindowSeconds", invalid.OutOfRange, rangeOrOmit,
-			spans(d, MinInviteWindow, MaxInviteWindow))
-	}
-}
-
-// spans returns the data of a problem with a time span that is out of range, in seconds.
-func spans(d, least, most time.Duration) invalid.Data {
-	return invalid.Data{"value": d.Seconds(), "min": least.Seconds(), "max": most.Seconds()}
 }
 
 // window checks a sale's begin and end (exclusive) at the time now.
 func (r *fieldRules) window(begin, end, now time.Time) {
-	known := func(field string, t time.Time) bool {
-		if t.Year() < 2000 || t.Year() > 9999 {
-			r.Bad(field, invalid.YearOutOfRange, invalid.Year, nil)
-			return false
-		}
-		return true
-	}
-	begins, ends := known("beginTime", begin), known("endTime", end)
+	begins, ends := r.year("beginTime", begin), r.year("endTime", end)
 	switch {
 	case begins && ends && !end.After(begin):
 		r.Bad("endTime", notAfterOther, afterOther, invalid.Data{"other": "beginTime"})
@@ -148,10 +116,17 @@ func (r *fieldRules) visibleFrom(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
-	if t.Year() < 2000 || t.Year() > 9999 {
-		r.Bad("visibleFrom", invalid.YearOutOfRange, invalid.Year, nil)
-	}
+	r.year("visibleFrom", t)
 	return instant(t)
+}
+
+// year checks the year of a time, and reports whether it is right.
+func (r *fieldRules) year(field string, t time.Time) bool {
+	if t.Year() < 2000 || t.Year() > 9999 {
+		r.Bad(field, invalid.YearOutOfRange, invalid.Year, nil)
+		return false
+	}
+	return true
 }
 
 // inTime checks that a sale becomes visible before it begins.

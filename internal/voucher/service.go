@@ -98,7 +98,11 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 // CreateBeside creates a seckill voucher, which it does not check, in the partition of another sale. If that partition
 // takes no new sales, it chooses another partition: the other sale may have ended long ago.
 func (s *Service) CreateBeside(ctx context.Context, by Author, v Voucher, other *Sale) (Shown, error) {
-	partition, err := s.beside(ctx, other)
+	wanted := int64(other.Partition)
+	partition, err := s.place(ctx, &wanted)
+	if err != nil { // it takes no new sales
+		partition, err = s.place(ctx, nil)
+	}
 	if err != nil {
 		return Shown{}, err
 	}
@@ -108,21 +112,11 @@ func (s *Service) CreateBeside(ctx context.Context, by Author, v Voucher, other 
 	return s.open(ctx, by, v)
 }
 
-// place chooses the partition of a new sale.
 func (s *Service) place(ctx context.Context, wanted *int64) (int, error) {
 	if s.parts.Place == nil {
 		return 0, nil
 	}
 	return s.parts.Place(ctx, wanted)
-}
-
-// beside returns the partition of the given sale, or another partition if that one takes no new sales.
-func (s *Service) beside(ctx context.Context, sale *Sale) (int, error) {
-	wanted := int64(sale.Partition)
-	if n, err := s.place(ctx, &wanted); err == nil {
-		return n, nil
-	}
-	return s.place(ctx, nil)
 }
 
 // open stores a seckill voucher and opens its sale.

@@ -154,17 +154,6 @@ func (s *Service) AddStock(
 	return shown, applied, nil
 }
 
-// CheckIssued returns *invalid.Error if a sale that has issued that many units may not issue delta more: MaxStock
-// bounds all units that it ever issues.
-func CheckIssued(issued, delta int64) error {
-	var r fieldRules
-	if delta > 0 && issued+delta > MaxStock {
-		r.Bad("delta", tooMuchStock, moreUnits,
-			invalid.Data{"value": delta, "issued": issued + delta, "max": max(0, MaxStock-issued)})
-	}
-	return r.Err()
-}
-
 // decide lets Redis decide whether there are enough units for the change, and returns the change as done or refused, or
 // ErrUndecided. If a rebuild has voided the change, decide begins it again.
 func (s *Service) decide(

@@ -36,7 +36,7 @@ func inRefunds() []mutant.Mutant {
 		}),
 		packageMutant("parts are sent back beside version 1.0", ledger, "TestRefundPart", "beside", mutant.Change{
 			File: store + "payment_parts.go", From: "	if alone, err := tx.alone(); err != nil || !alone {\n" +
-				"		return cmpErr(err, order.ErrUpgrading)\n	}\n	asked, err",
+				"		return cmp.Or(err, order.ErrUpgrading)\n	}\n	asked, err",
 			To: "	asked, err",
 		}),
 		packageMutant("the job asks for what is on its way", ledger, "TestRefundPart", "asked again", mutant.Change{
@@ -62,7 +62,7 @@ func inRefunds() []mutant.Mutant {
 			}),
 		packageMutant("a deadline moves as far as a provider says", rules, "TestWait", "", mutant.Change{
 			File: domain + "progress.go",
-			From: "later(w.Deadline, w.Until), latest}", To: "later(w.Deadline, w.Until)}",
+			From: "[]time.Time{until, latest}", To: "[]time.Time{until}",
 		}, mutant.Change{
 			File: domain + "progress.go",
 			From: "	latest := w.Deadline.Add(w.Within)\n	if w.Until.IsZero() {\n		return latest\n",

@@ -142,7 +142,7 @@ func openOn(
 			Streams: streams, Now: time.Now, Zone: time.UTC, Currency: "CNY",
 			ShopOf: func(context.Context, int64) (int64, error) { return 1, nil },
 		}, ledger.Note)...),
-		Rules: shop.Rules(), FindKey: ledger.FindKey, Tokens: rules, Log: quiet,
+		Rules: shop.Rules(), FindKey: ledger.DB().FindKey, Tokens: rules, Log: quiet,
 		BodyLimit: 1 << 16, InFlight: inFlight, UserBurst: 30, Streams: streams,
 	})
 	if err != nil {

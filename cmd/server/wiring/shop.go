@@ -197,7 +197,7 @@ func (s *Shop) openOrders(providers service.Providers) {
 		Ledger: ledger.Unwinds, Locker: fenced, Outbox: s.outbox, Notifier: s.Notifier, Refunds: s.Payments.Wake,
 		Rate: rate, Log: s.log,
 	}
-	s.keyCleaner = service.NewKeyCleaner(ledger.ForgetKeys, fenced, s.log)
+	s.keyCleaner = &service.KeyCleaner{Forget: ledger.DB().ForgetKeys, Locker: fenced, Log: s.log}
 }
 
 // WatchSales has a function called with Redis's answers about sales that are sold out. Call it before the first

@@ -57,17 +57,9 @@ const (
 // and sales that were found wrong before, and goes on with the others from where the last pass ended. A round of a
 // thousand sales takes half a minute, in a tenth of which it queries the ledger. Suspects get a pass within a second.
 //
-// It acts on a sale whose units are not accounted for once two checks in a row, seconds apart, agree:
-//
-//	Redis differs, or orders are lost     the sale is rebuilt from the ledger, at most every half minute, and less
-//	                                      and less often if the difference comes back, since each rebuild stops the
-//	                                      sale for a moment
-//	Redis has too many after three rebuilds in a row      something else writes there: the sale is paused
-//	the ledger has units never issued     more would be sold than there are: the sale is paused
-//	the ledger lacks units                nothing is oversold: an error in the log and in the metrics, and the sale
-//	                                      goes on
-//
-// An operator corrects the cause and resumes the sale as after any pause. It is paused again while it is wrong.
+// It acts on a sale whose units are not accounted for once two checks in a row, seconds apart, agree (package comment).
+// It rebuilds less and less often if the difference comes back, since each rebuild stops the sale for a moment. A sale
+// that an operator resumes is paused again while it is wrong.
 type Auditor struct {
 	stores   Stores
 	repairs  order.RepairRequester
@@ -332,7 +324,6 @@ func (a *Auditor) balance(sale int64) (Balance, bool) {
 	return b, has
 }
 
-// known returns the latest balance of each sale.
 func (a *Auditor) known() []Balance {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -91,23 +91,12 @@ const (
 	LedgerExcess                // the ledger has units that were never issued: it would oversell. An operator decides
 )
 
-// String returns the finding as a word for people and programs.
-func (f Finding) String() string {
-	switch f {
-	case Balanced:
-		return "balanced"
-	case RedisWrong:
-		return "redis_wrong"
-	case OrdersLost:
-		return "orders_lost"
-	case LedgerShort:
-		return "ledger_short"
-	case LedgerExcess:
-		return "ledger_excess"
-	default:
-		return "undecided"
-	}
+var findingNames = [...]string{
+	"undecided", "balanced", "redis_wrong", "orders_lost", "ledger_short", "ledger_excess",
 }
+
+// String returns the finding as a word for people and programs.
+func (f Finding) String() string { return findingNames[f] }
 
 // Broken reports whether units are not accounted for.
 func (f Finding) Broken() bool { return f != Balanced && f != Undecided }

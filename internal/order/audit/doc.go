@@ -4,16 +4,12 @@
 //	Auditor   goes round all sales: compares ledger, Redis and stream of one sale after the other (balance.go), and
 //	          acts on proved findings
 //	Suspects  sales whose units did not add up in a sweep; they are checked first
-//	Monitor  the live stats of one sale, over all instances
+//	Monitor   the live stats of one sale, over all instances
 //
 // Nothing here is on the path of a purchase. The auditor changes nothing in the ledger: it requests rebuilds, and
 // pauses a sale that would sell more than was issued.
 //
-// It compares three sums. In the ledger, read by one statement: stock + kept units + units of live orders = issued.
-// Across the stores: stock + units of holders in Redis = stock + units of live orders in the ledger. Purchases,
-// payments, cancels and returns change neither side, so this holds at every moment, and the operations' numbers account
-// for changes of stock. In the stream: holders without a live order = orders that wait, compared when the ledger did
-// not change while Redis was read. It acts once two checks in a row find the same error:
+// It compares three sums ([Balance]). It acts once two checks in a row find the same error:
 //
 //	Redis differs from the ledger, or accepted    the sale is rebuilt, at most every half minute; lost orders are
 //	orders are in neither stream nor ledger       requeued

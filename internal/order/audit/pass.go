@@ -21,7 +21,10 @@ type pass struct {
 }
 
 func newPass(silent *silence, vs []voucher.Voucher) *pass {
-	partitions := partitionsOf(vs)
+	partitions := make(map[int64]int, len(vs))
+	for _, v := range vs {
+		partitions[v.ID] = v.Sale.Partition
+	}
 	silent.keep(partitions)
 	return &pass{silent: silent, partitions: partitions, failures: map[int]int{}, probe: silent.next()}
 }
@@ -69,15 +72,6 @@ func (p *pass) away() bool {
 	return true
 }
 
-// partitionsOf returns the partition of each sale.
-func partitionsOf(vs []voucher.Voucher) map[int64]int {
-	partitions := make(map[int64]int, len(vs))
-	for _, v := range vs {
-		partitions[v.ID] = v.Sale.Partition
-	}
-	return partitions
-}
-
 // noPartition stands for no partition.
 const noPartition = -1
 
@@ -95,20 +89,13 @@ func (s *silence) of(partition int) bool { return s.hung[partition] >= maxFailur
 
 // next returns the silent partition whose turn it is, or noPartition.
 func (s *silence) next() int {
-	first, after := noPartition, noPartition
-	for p := range s.hung {
-		switch {
-		case !s.of(p):
-		case p > s.probed && (after == noPartition || p < after):
-			after = p
-		case first == noPartition || p < first:
-			first = p
-		}
+	silent := slices.DeleteFunc(slices.Sorted(maps.Keys(s.hung)), func(p int) bool { return !s.of(p) })
+	if len(silent) == 0 {
+		s.probed = noPartition
+		return noPartition
 	}
-	s.probed = after
-	if after == noPartition {
-		s.probed = first
-	}
+	next, _ := slices.BinarySearch(silent, s.probed+1)
+	s.probed = silent[next%len(silent)]
 	return s.probed
 }
 

@@ -106,12 +106,6 @@ func (c *Catalog) Read(ctx context.Context, id int64) (voucher.Voucher, error) {
 	return e.voucher, e.err
 }
 
-// Known returns a voucher if it is cached, without asking the ledger.
-func (c *Catalog) Known(id int64) (v voucher.Voucher, known bool) {
-	e, hit := c.cache.GetIfPresent(id)
-	return e.voucher, hit && e.err == nil
-}
-
 // load reads a voucher from the ledger. Callers of Find share one query, so it must not end with the first caller's
 // context.
 func (c *Catalog) load(ctx context.Context, id int64) (entry, error) {
@@ -255,15 +249,4 @@ func (c *Catalog) Keeps(voucherID int64) bool {
 	defer c.mu.RUnlock()
 	_, kept := c.byID[voucherID]
 	return kept
-}
-
-// Sales returns the sales that Redis must hold, according to the last SetSales.
-func (c *Catalog) Sales() []order.SaleRef {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	sales := make([]order.SaleRef, len(c.sales))
-	for i, v := range c.sales {
-		sales[i] = order.SaleOf(v)
-	}
-	return sales
 }

@@ -117,8 +117,8 @@ func TestReadSharesNothing(t *testing.T) {
 		if v := <-read; v.Title != "now" {
 			t.Errorf("Read: %q", v.Title)
 		}
-		if v, known := c.Known(1); !known || v.Title != "now" {
-			t.Errorf("cached after Read: %q", v.Title)
+		if e, known := c.cache.GetIfPresent(1); !known || e.voucher.Title != "now" {
+			t.Errorf("cached after Read: %q", e.voucher.Title)
 		}
 	})
 }
@@ -198,8 +198,8 @@ func TestSetSales(t *testing.T) {
 			t.Errorf("%+v, %v, asked %d times", v, err, l.asked)
 		}
 		sales := func() (ids []int64) {
-			for _, sale := range c.Sales() {
-				ids = append(ids, sale.VoucherID)
+			for _, v := range c.sales {
+				ids = append(ids, v.ID)
 			}
 			return slices.Sorted(slices.Values(ids))
 		}

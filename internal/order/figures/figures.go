@@ -10,16 +10,7 @@ import (
 )
 
 // Tally is a number of orders, with their units and their price.
-type Tally struct {
-	Orders int64 `json:"orders"`
-	Units  int64 `json:"units"`
-	Cents  int64 `json:"amount"`
-}
-
-// Plus returns the sum of both.
-func (t Tally) Plus(o Tally) Tally {
-	return Tally{t.Orders + o.Orders, t.Units + o.Units, t.Cents + o.Cents}
-}
+type Tally = order.Tally
 
 // Money is the money of payments, in cents. Received is the amount that the providers have taken, also late and twice.
 // Returned is the amount that has gone back, as refunds and by lost disputes; Lost is the latter alone.

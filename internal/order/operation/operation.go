@@ -116,7 +116,7 @@ type ApplyResult struct {
 // ApplyState says whether Redis could apply operations at all.
 type ApplyState int8
 
-// The states. Only ApplyDone comes with results.
+// The states, by the numbers with which scripts/apply.lua answers. Only ApplyDone comes with results.
 const (
 	ApplyDone       ApplyState = iota // every operation sent is applied, by this call or an earlier one
 	ApplyMissing                      // Redis does not hold the sale

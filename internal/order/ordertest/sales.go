@@ -23,7 +23,6 @@ type FakeSales struct {
 	Suspected     []int64
 	Stream        []order.Claim // in the stream
 	HolderClaims  []order.Claim
-	snapshot      order.Snapshot
 	locks         sync.Map // name → *sync.Mutex
 	OnViews       func()   // called before Redis is read
 	OnStream      func()   // called before a sale's claims are read
@@ -33,7 +32,6 @@ type FakeSales struct {
 
 	Progress   order.RoundProgress
 	OnProgress func() // called after the progress is read
-	looks      int
 	Reports    []order.Claim
 }
 
@@ -102,7 +100,7 @@ func (f *FakeSales) LostDecisions(context.Context, int64) ([]voucher.LostDecisio
 }
 
 func (f *FakeSales) Snapshot(context.Context, int64, int64) (s order.Snapshot, err error) {
-	err = f.Call("snapshot", func() error { s = f.snapshot; s.Voucher = f.Kept[0]; return nil })
+	err = f.Call("snapshot", func() error { s.Voucher = f.Kept[0]; return nil })
 	return s, err
 }
 
@@ -185,7 +183,6 @@ func (f *FakeSales) Requeue(context.Context, order.SaleRef, int64, []order.Claim
 
 func (f *FakeSales) RoundProgress(context.Context, order.SaleRef, int64) (state order.RoundProgress, err error) {
 	err = f.Call("progress", func() error {
-		f.looks++
 		state = f.Progress
 		if f.OnProgress != nil {
 			f.OnProgress()

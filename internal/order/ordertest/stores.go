@@ -231,7 +231,9 @@ func ReadRows(view order.LedgerView, c order.Claim, rows map[int64]order.Order) 
 	}
 }
 
-func (f *FakeStores) SettleClaims(claims []order.Claim, decide func(order.LedgerView) []order.Decision) error {
+func (f *FakeStores) Settle(
+	_ context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision,
+) error {
 	return f.Call("settle", func() error {
 		view := order.LedgerView{
 			Sales: map[int64]order.LedgerSale{}, Rows: map[int64]order.Order{},
@@ -329,15 +331,6 @@ func (f *FakeStores) Notify(outcomes map[int64]order.Status) {
 
 // Awaited returns when ctx ends: nobody waits for a row.
 func (f *FakeStores) Awaited(ctx context.Context) { <-ctx.Done() }
-
-// FakeLedger is FakeStores as a recorder.Ledger.
-type FakeLedger struct{ *FakeStores }
-
-func (l FakeLedger) Settle(
-	_ context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision,
-) error {
-	return l.SettleClaims(claims, decide)
-}
 
 // FakeIDs counts upwards.
 type FakeIDs struct {

@@ -52,9 +52,8 @@ const (
 	requestQueue  = 1024             // requests to flush that can wait; more are found by the next sweep
 )
 
-// Outbox brings sales in Redis up to the ledger (rule 1): it reads the pending operations of a sale in order, lets
-// Redis apply them, and completes them in the ledger. It may die between any two of these steps, and several instances
-// may do the same work: Redis skips operations that it has applied, the ledger those that are no longer pending.
+// Outbox brings sales in Redis up to the ledger (rule 1). It may die between any two steps, and several instances may
+// do the same work: Redis skips operations that it has applied, the ledger those that are no longer pending.
 //
 // Callers for one sale share flushes. Callers that come while a flush is under way share the next one, because their
 // operations may have been committed after the flush under way had read.

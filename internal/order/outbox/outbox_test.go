@@ -21,7 +21,7 @@ import (
 
 type outboxParts struct {
 	outbox *Outbox
-	ops    *ordertest.FakeOperations
+	ops    *fakeOperations
 	asked  *ordertest.FakeStores // for repairs, and who is notified
 	saw    *ordertest.CountingObserver
 }
@@ -32,7 +32,7 @@ type cleaner interface {
 	Cleanup(f func())
 }
 
-func newOutbox(t cleaner, ops *ordertest.FakeOperations, vs ...voucher.Voucher) *outboxParts {
+func newOutbox(t cleaner, ops *fakeOperations, vs ...voucher.Voucher) *outboxParts {
 	t.Helper()
 	if vs == nil {
 		vs = []voucher.Voucher{ordertest.VoucherAt(1, 0)}
@@ -48,7 +48,7 @@ func newOutbox(t cleaner, ops *ordertest.FakeOperations, vs ...voucher.Voucher) 
 
 func TestFlushAppliesInOrderAndCompletes(t *testing.T) {
 	t.Parallel()
-	ops := ordertest.NewFakeOperations(1)
+	ops := newFakeOperations(1)
 	ops.Commit(operation.Restock, 2, 0)
 	ops.Commit(operation.Revival, -1, 55)
 	ops.Commit(operation.Restock, -9, 0)
@@ -63,7 +63,7 @@ func TestFlushAppliesInOrderAndCompletes(t *testing.T) {
 	if !slices.IsSorted(ops.Effects) || len(ops.Effects) != len(ops.Ops) {
 		t.Errorf("took effect: %v", ops.Effects)
 	}
-	if diff := cmp.Diff([]int{ordertest.AppliedOp, ordertest.AppliedOp, ordertest.RefusedOp, ordertest.AppliedOp},
+	if diff := cmp.Diff([]int{appliedOp, appliedOp, refusedOp, appliedOp},
 		ops.States[:4]); diff != "" {
 		t.Errorf("states (-want +got):\n%s", diff)
 	}
@@ -88,7 +88,7 @@ func TestFlushThroughFaults(t *testing.T) {
 		for _, when := range []string{"before", "after"} {
 			t.Run(step+" fails "+when, func(t *testing.T) {
 				t.Parallel()
-				ops := ordertest.NewFakeOperations(1)
+				ops := newFakeOperations(1)
 				ops.Commit(operation.Restock, -1, 0)
 				ops.Commit(operation.Cancellation, 1, 0)
 				p := newOutbox(t, ops)
@@ -114,29 +114,29 @@ func TestFlushThroughFaults(t *testing.T) {
 func TestFlushWhenRedisCannot(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		spoil   func(f *ordertest.FakeOperations)
+		spoil   func(f *fakeOperations)
 		repairs []ordertest.RepairCall
 	}{
 		"the sale is missing": {
-			spoil:   func(f *ordertest.FakeOperations) { f.Redis = operation.ApplyMissing },
+			spoil:   func(f *fakeOperations) { f.Redis = operation.ApplyMissing },
 			repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: order.NoBadEpoch}},
 		},
 		"it is being rebuilt": {
-			spoil:   func(f *ordertest.FakeOperations) { f.Redis = operation.ApplyRebuilding },
+			spoil:   func(f *fakeOperations) { f.Redis = operation.ApplyRebuilding },
 			repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: order.NoBadEpoch}},
 		},
 		"it has lost what was applied": {
-			spoil:   func(f *ordertest.FakeOperations) { f.Applied, f.States[0], f.Epoch = 0, ordertest.AppliedOp, 4 },
+			spoil:   func(f *fakeOperations) { f.Applied, f.States[0], f.Epoch = 0, appliedOp, 4 },
 			repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 4}},
 		},
-		"and nothing more is pending": {spoil: func(f *ordertest.FakeOperations) {
-			f.States[0], f.States[1], f.Epoch = ordertest.AppliedOp, ordertest.AppliedOp, 4
+		"and nothing more is pending": {spoil: func(f *fakeOperations) {
+			f.States[0], f.States[1], f.Epoch = appliedOp, appliedOp, 4
 		}, repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 4}}},
-		"it returns an unknown answer": {spoil: func(f *ordertest.FakeOperations) { f.Redis = 99 }},
+		"it returns an unknown answer": {spoil: func(f *fakeOperations) { f.Redis = 99 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ops := ordertest.NewFakeOperations(1)
+			ops := newFakeOperations(1)
 			ops.Commit(operation.Cancellation, 1, 0)
 			ops.Commit(operation.Cancellation, 1, 0)
 			tc.spoil(ops)
@@ -161,7 +161,7 @@ func TestFlushOfWhatNeedsNone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newOutbox(t, ordertest.NewFakeOperations(1), v)
+			p := newOutbox(t, newFakeOperations(1), v)
 			if err := p.outbox.Flush(t.Context(), v.ID); err != nil {
 				t.Error(err)
 			}
@@ -184,7 +184,7 @@ func TestFlushOfWhatNeedsNone(t *testing.T) {
 // A caller changes a voucher just after its absence was cached, for a second. Its operations are applied all the same.
 func TestFlushANewVoucher(t *testing.T) {
 	t.Parallel()
-	ops, sales := ordertest.NewFakeOperations(1),
+	ops, sales := newFakeOperations(1),
 		&ordertest.FakeSales{Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}}}
 	catalog := catalog.New(sales)
 	t.Cleanup(catalog.Close)
@@ -196,7 +196,7 @@ func TestFlushANewVoucher(t *testing.T) {
 	}
 	sales.Kept = []voucher.Voucher{ordertest.VoucherAt(1, 0)}
 	ops.Commit(operation.Pausing, 0, 0)
-	if err := outbox.Flush(t.Context(), ordertest.VoucherA); err != nil || ops.States[0] != ordertest.AppliedOp {
+	if err := outbox.Flush(t.Context(), ordertest.VoucherA); err != nil || ops.States[0] != appliedOp {
 		t.Errorf("the operation is in state %d, %v", ops.States[0], err)
 	}
 }
@@ -205,7 +205,7 @@ func TestFlushANewVoucher(t *testing.T) {
 // operations go on.
 func TestFlushWhenTheLedgerLacksUnits(t *testing.T) {
 	t.Parallel()
-	ops := ordertest.NewFakeOperations(3)
+	ops := newFakeOperations(3)
 	ops.Clashes = 1
 	ops.Commit(operation.Revival, -1, 55)
 	for range operation.MaxBatch {
@@ -215,7 +215,7 @@ func TestFlushWhenTheLedgerLacksUnits(t *testing.T) {
 	if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); err != nil {
 		t.Fatal(err)
 	}
-	if slices.Contains(ops.States, ordertest.PendingOp) {
+	if slices.Contains(ops.States, pendingOp) {
 		t.Error("operations are still pending")
 	}
 	if diff := cmp.Diff([]ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 1}}, p.asked.Repairs,
@@ -230,7 +230,7 @@ func TestFlushWhenTheLedgerLacksUnits(t *testing.T) {
 // A ledger that completes nothing does not make the flush loop for ever.
 func TestFlushEndsWhenNothingIsCompleted(t *testing.T) {
 	t.Parallel()
-	ops := ordertest.NewFakeOperations(1)
+	ops := newFakeOperations(1)
 	for range operation.MaxBatch + 1 {
 		ops.Commit(operation.Cancellation, 1, 0)
 	}
@@ -251,7 +251,7 @@ func TestFlushWhatRedisHasForgotten(t *testing.T) {
 	for name, lost := range map[string]bool{"completed by another": false, "lost by the ledger": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ops := ordertest.NewFakeOperations(5)
+			ops := newFakeOperations(5)
 			ops.Commit(operation.Restock, -2, 0)
 			ops.Applied, ops.Forgot = 1, 1
 			p := newOutbox(t, ops)
@@ -267,15 +267,15 @@ func TestFlushWhatRedisHasForgotten(t *testing.T) {
 }
 
 // overtakenLedger lets another instance complete everything just before its own CompleteOperations.
-type overtakenLedger struct{ *ordertest.FakeOperations }
+type overtakenLedger struct{ *fakeOperations }
 
 func (l overtakenLedger) CompleteOperations(context.Context, int64, []operation.Result) error {
-	return l.FakeOperations.CompleteOperations(context.Background(), ordertest.VoucherA,
+	return l.fakeOperations.CompleteOperations(context.Background(), ordertest.VoucherA,
 		[]operation.Result{{Number: 1, Taken: true}})
 }
 
 // idleLedger completes nothing and reports success.
-type idleLedger struct{ *ordertest.FakeOperations }
+type idleLedger struct{ *fakeOperations }
 
 func (idleLedger) CompleteOperations(context.Context, int64, []operation.Result) error {
 	return nil
@@ -285,7 +285,7 @@ func (idleLedger) CompleteOperations(context.Context, int64, []operation.Result)
 func TestCallersShareFlushes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ops := ordertest.NewFakeOperations(0)
+		ops := newFakeOperations(0)
 		ops.Arrived, ops.Leave = make(chan struct{}), make(chan struct{})
 		p := newOutbox(t, ops)
 		var wg sync.WaitGroup
@@ -327,7 +327,7 @@ func TestCallersShareFlushes(t *testing.T) {
 // A caller who gives up leaves the flush to the others.
 func TestFlushEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	ops := ordertest.NewFakeOperations(0)
+	ops := newFakeOperations(0)
 	ops.Arrived, ops.Leave = make(chan struct{}), make(chan struct{})
 	ops.Commit(operation.Cancellation, 1, 0)
 	p := newOutbox(t, ops)
@@ -341,7 +341,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 	}
 	ops.Leave <- struct{}{}
 	p.outbox.Close()
-	if ops.States[0] != ordertest.AppliedOp {
+	if ops.States[0] != appliedOp {
 		t.Error("the flush ended with its first caller")
 	}
 	if err := p.outbox.flush(t.Context(), ordertest.VoucherA); !errors.Is(err, order.ErrUnavailable) {
@@ -353,7 +353,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 func TestRunAppliesWhatWasLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ops := ordertest.NewFakeOperations(0)
+		ops := newFakeOperations(0)
 		ops.Commit(operation.Cancellation, 1, 0)
 		ops.Before["sales"], ops.Before["apply"] = 1, 1
 		p := newOutbox(t, ops)
@@ -362,13 +362,13 @@ func TestRunAppliesWhatWasLeft(t *testing.T) {
 		go func() { done <- p.outbox.Run(ctx) }()
 		time.Sleep(2500 * time.Millisecond) // the first sweep fails, then the first flush
 		synctest.Wait()
-		if ops.States[0] != ordertest.AppliedOp || p.saw.SalesBehind != 1 {
+		if ops.States[0] != appliedOp || p.saw.SalesBehind != 1 {
 			t.Errorf("the operation is in state %d, %d sales are behind", ops.States[0], p.saw.SalesBehind)
 		}
 		ops.Commit(operation.Cancellation, 1, 0)
 		p.outbox.RequestFlush(ordertest.VoucherA)
 		synctest.Wait()
-		if ops.States[1] != ordertest.AppliedOp {
+		if ops.States[1] != appliedOp {
 			t.Error("a flush was requested, and nothing was applied")
 		}
 		for range 2 * requestQueue {
@@ -388,7 +388,7 @@ func TestRunAppliesWhatWasLeft(t *testing.T) {
 func TestOutboxKeepsLedgerAndRedisInStep(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		ops := ordertest.NewFakeOperations(rapid.Int64Range(0, 3).Draw(t, "stock"))
+		ops := newFakeOperations(rapid.Int64Range(0, 3).Draw(t, "stock"))
 		a, b := newOutbox(t, ops), newOutbox(t, ops)
 		both := func(ctx context.Context) (errs [2]error) {
 			var wg sync.WaitGroup
@@ -428,7 +428,7 @@ func TestOutboxKeepsLedgerAndRedisInStep(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if slices.Contains(ops.States, ordertest.PendingOp) {
+		if slices.Contains(ops.States, pendingOp) {
 			t.Fatalf("pending at the end: %v", ops.States)
 		}
 		if !slices.IsSorted(ops.Effects) || len(slices.Compact(slices.Clone(ops.Effects))) != len(ops.Effects) {
@@ -438,7 +438,7 @@ func TestOutboxKeepsLedgerAndRedisInStep(t *testing.T) {
 			t.Fatalf("the ledger has %d, Redis %d", ops.Stock, ops.Sale)
 		}
 		for i, op := range ops.Ops {
-			if !op.Takes() && ops.States[i] == ordertest.RefusedOp {
+			if !op.Takes() && ops.States[i] == refusedOp {
 				t.Fatalf("operation %d gives units and was refused", op.Number)
 			}
 		}
@@ -449,7 +449,7 @@ func TestOutboxKeepsLedgerAndRedisInStep(t *testing.T) {
 // attributed to them.
 func TestNotifiesByNumber(t *testing.T) {
 	t.Parallel()
-	ops := ordertest.NewFakeOperations(0)
+	ops := newFakeOperations(0)
 	p := newOutbox(t, ops)
 	p.outbox.notifyTaken([]operation.Operation{
 		{Number: 4, Kind: operation.Revival, Delta: -1, OrderID: 54},
@@ -473,7 +473,7 @@ func TestListsAreTold(t *testing.T) {
 	for kind, want := range map[operation.Kind]int{
 		operation.Shelving: 1, operation.Rescheduling: 1, operation.Restock: 0, operation.Cancellation: 0,
 	} {
-		ops := ordertest.NewFakeOperations(1)
+		ops := newFakeOperations(1)
 		ops.Commit(kind, 1, 0)
 		if want > 0 {
 			ops.Ops[0].Mode = order.SaleOffShelf

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 )
 
@@ -42,8 +43,8 @@ func (f *Formats) SwitchOn(ctx context.Context, format string) error {
 	if err := f.raise(ctx); err != nil {
 		return fmt.Errorf("switching %q on: %w", format, err)
 	}
-	if err := sleep(ctx, raisedBefore); err != nil {
-		return err
+	if retry.Sleep(ctx, raisedBefore); ctx.Err() != nil {
+		return ctx.Err()
 	}
 	return f.Require(ctx, format)
 }
@@ -56,20 +57,10 @@ func (f *Formats) Require(ctx context.Context, format string) error {
 	if err := f.ask(ctx, format); err != nil {
 		return err
 	}
-	if err := sleep(ctx, heartbeatAgain); err != nil {
-		return err
-	}
-	return f.ask(ctx, format)
-}
-
-// sleep waits for d, or returns ctx's error once it has ended.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
+	if retry.Sleep(ctx, heartbeatAgain); ctx.Err() != nil {
 		return ctx.Err()
 	}
+	return f.ask(ctx, format)
 }
 
 // ask is Require by one look.

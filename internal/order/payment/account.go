@@ -48,18 +48,19 @@ func (a *Account) All() *Refund {
 }
 
 // Find returns the refund with the id; nil: there is none.
-func (a *Account) Find(id string) *Refund {
-	i := slices.IndexFunc(a.Refunds, func(r Refund) bool { return r.ID == id })
+func (a *Account) Find(id string) *Refund { return a.first(func(r Refund) bool { return r.ID == id }) }
+
+// first returns the first refund that the function is true for; nil: there is none.
+func (a *Account) first(wanted func(Refund) bool) *Refund {
+	i := slices.IndexFunc(a.Refunds, wanted)
 	if i < 0 {
 		return nil
 	}
 	return &a.Refunds[i]
 }
 
-// count makes Returned what the refunds say.
 func (a *Account) count() { a.Returned = a.Sum(RefundDone) }
 
-// add adds a refund.
 func (a *Account) add(r Refund) *Refund {
 	r.PaymentID = a.ID
 	a.Refunds = append(a.Refunds, r)
@@ -88,26 +89,14 @@ func (a *Account) unattributed(cents int64, origin Origin, now time.Time) {
 	if cents <= 0 {
 		return
 	}
-	if i := slices.IndexFunc(a.Refunds, Refund.unnamed); i >= 0 {
-		a.Refunds[i].Amount, a.Refunds[i].DoneAt = a.Refunds[i].Amount+cents, now
+	if r := a.first(Refund.unnamed); r != nil {
+		r.Amount, r.DoneAt = r.Amount+cents, now
 		return
 	}
 	a.add(Refund{
 		ID: a.nextID(), Amount: cents, State: RefundDone, Origin: origin, Actor: "payment provider", CreatedAt: now,
 		DoneAt: now,
 	})
-}
-
-// attributed takes cents from the unnamed refund, as a named one takes its place.
-func (a *Account) attributed(cents int64) {
-	i := slices.IndexFunc(a.Refunds, Refund.unnamed)
-	switch {
-	case i < 0:
-	case a.Refunds[i].Amount > cents:
-		a.Refunds[i].Amount -= cents
-	default:
-		a.Refunds = slices.Delete(a.Refunds, i, i+1)
-	}
 }
 
 // Total takes a provider's total of all that has gone back as refunds. Older totals change nothing.
@@ -143,9 +132,11 @@ func (a *Account) Told(n Notice, now time.Time) (r *Refund, news bool, err error
 	}
 	r = a.named(n.Refund)
 	if r == nil {
-		r = a.add(Refund{
-			ID: a.idOf(n.Refund), Amount: n.Amount, Origin: OriginProvider, Actor: "payment provider", CreatedAt: now,
-		})
+		id := a.nextID()
+		if n.Refund.ID == a.ID { // a version without refunds has asked for it
+			id = a.ID
+		}
+		r = a.add(Refund{ID: id, Amount: n.Amount, Origin: OriginProvider, Actor: "payment provider", CreatedAt: now})
 		news = true
 	}
 	if r.Amount != n.Amount {
@@ -165,24 +156,11 @@ func (a *Account) nextID() string {
 	}
 }
 
-// idOf returns the id of a refund that is not known yet: the payment's, if the notice names it, because a version
-// without refunds has asked for it.
-func (a *Account) idOf(n RefundNotice) string {
-	if n.ID == a.ID {
-		return a.ID
-	}
-	return a.nextID()
-}
-
 // named returns the refund that a notice names by our id, or by the provider's own.
 func (a *Account) named(n RefundNotice) *Refund {
-	i := slices.IndexFunc(a.Refunds, func(r Refund) bool {
+	return a.first(func(r Refund) bool {
 		return n.ID != "" && r.ID == n.ID || n.Reference != "" && r.Reference == n.Reference
 	})
-	if i < 0 {
-		return nil
-	}
-	return &a.Refunds[i]
 }
 
 // Answered takes a provider's answer about a refund that it was asked for, and reports whether that is news.
@@ -265,7 +243,11 @@ func (a *Account) replace(done Refund) {
 	if done.Origin != OriginProvider && !asked.Before(a.Refunds[i].DoneAt) {
 		return
 	}
-	a.attributed(done.Amount)
+	if a.Refunds[i].Amount > done.Amount {
+		a.Refunds[i].Amount -= done.Amount
+	} else {
+		a.Refunds = slices.Delete(a.Refunds, i, i+1)
+	}
 }
 
 // AskAll adds the refund of all that is left, with the payment's id, under which versions without refunds ask for it,
@@ -346,15 +328,13 @@ func reopen(r *Refund) {
 	r.State, r.FailedAt, r.Failure, r.ClosedAt = RefundAsked, time.Time{}, "", time.Time{}
 }
 
-// CloseFailed notes that staff have seen to the refunds that have failed, and returns how many there were.
-func (a *Account) CloseFailed(now time.Time) (n int) {
+// CloseFailed notes that staff have seen to the refunds that have failed.
+func (a *Account) CloseFailed(now time.Time) {
 	for i := range a.Refunds {
 		if a.Refunds[i].NeedsStaff() {
 			a.Refunds[i].ClosedAt = now
-			n++
 		}
 	}
-	return n
 }
 
 // Send prepares a refund for asking the provider, and reports whether it is to be asked. Alone says that no version

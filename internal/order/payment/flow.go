@@ -28,12 +28,7 @@ var disputeNames = [...]string{"none", "open", "won", "lost"}
 func Disputes() []Dispute { return []Dispute{DisputeNone, DisputeOpen, DisputeWon, DisputeLost} }
 
 // String returns the state's name as shown to people and clients.
-func (d Dispute) String() string {
-	if d < DisputeNone || int(d) >= len(disputeNames) {
-		return "unknown"
-	}
-	return disputeNames[d]
-}
+func (d Dispute) String() string { return word(disputeNames[:], d, DisputeNone) }
 
 // BarringDisputes returns the states of a payment's dispute in which tills must refuse its order.
 func BarringDisputes() []Dispute { return []Dispute{DisputeOpen, DisputeLost} }
@@ -101,39 +96,27 @@ func (p Payment) AllGone() bool { return p.Amount > 0 && p.Rest() == 0 }
 func (p Payment) Due() bool { return p.State == Refunding && p.Dispute != DisputeOpen }
 
 // Received returns the cents that the provider has taken for the shop.
-func (p Payment) Received() int64 {
+func (p Payment) Received() int64 { return p.ifReceived(p.Amount) }
+
+// ifReceived returns the cents if the payment's money was received, and otherwise 0.
+func (p Payment) ifReceived(cents int64) int64 {
 	if p.ReceivedAt.IsZero() {
 		return 0
 	}
-	return p.Amount
+	return cents
 }
 
 // Kept returns the cents that were received and have not gone back.
-func (p Payment) Kept() int64 {
-	if p.ReceivedAt.IsZero() {
-		return 0
-	}
-	return p.Amount - p.Gone()
-}
+func (p Payment) Kept() int64 { return p.ifReceived(p.Amount - p.Gone()) }
 
 // RefundedAmount returns the cents of received money that have gone back as refunds, and LostAmount those that a
 // dispute has cost:
 //
 //	Received = RefundedAmount + LostAmount + Kept
-func (p Payment) RefundedAmount() int64 {
-	if p.ReceivedAt.IsZero() {
-		return 0
-	}
-	return p.Returned
-}
+func (p Payment) RefundedAmount() int64 { return p.ifReceived(p.Returned) }
 
 // LostAmount returns the cents of received money that a dispute has cost.
-func (p Payment) LostAmount() int64 {
-	if p.ReceivedAt.IsZero() {
-		return 0
-	}
-	return p.Lost()
-}
+func (p Payment) LostAmount() int64 { return p.ifReceived(p.Lost()) }
 
 // Overdrawn returns the cents that have gone back beyond what was received: a dispute was lost of money that had been
 // refunded.

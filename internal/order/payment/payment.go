@@ -91,18 +91,17 @@ const (
 var stateNames = [...]string{"open", "received", "late", "refunding", "refunded", "stuck", "closed"}
 
 // States returns all states of payments.
-func States() []State {
-	return []State{
-		Open, Received, Late, Refunding, Refunded, Stuck, Closed,
-	}
-}
+func States() []State { return []State{Open, Received, Late, Refunding, Refunded, Stuck, Closed} }
 
 // String returns the state's name as shown to people and clients.
-func (s State) String() string {
-	if s < Open || int(s) > len(stateNames) {
+func (s State) String() string { return word(stateNames[:], s, Open) }
+
+// word returns the word for one of the states that follow the first one.
+func word[S ~int8](words []string, s, first S) string {
+	if s < first || int(s-first) >= len(words) {
 		return "unknown"
 	}
-	return stateNames[s-1]
+	return words[s-first]
 }
 
 // Errors of payments, besides those of orders.

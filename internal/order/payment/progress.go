@@ -22,12 +22,7 @@ const (
 var progressNames = [...]string{"", "processing", "failed", "cancelled"}
 
 // String returns the word that is shown; "" for none.
-func (p Progress) String() string {
-	if p < ProgressNone || int(p) >= len(progressNames) {
-		return "unknown"
-	}
-	return progressNames[p]
-}
+func (p Progress) String() string { return word(progressNames[:], p, ProgressNone) }
 
 // Ended reports whether the payment is over at the provider: a buyer who wants to pay begins another one.
 func (p Progress) Ended() bool { return p == ProgressFailed || p == ProgressCancelled }
@@ -69,18 +64,12 @@ func (w Wait) Moved() time.Time {
 	if w.Until.IsZero() {
 		return latest
 	}
-	return slices.MinFunc([]time.Time{later(w.Deadline, w.Until), latest}, time.Time.Compare)
+	until := slices.MaxFunc([]time.Time{w.Deadline, w.Until}, time.Time.Compare)
+	return slices.MinFunc([]time.Time{until, latest}, time.Time.Compare)
 }
 
 // Given returns the deadline of an order whose money, which was under way, will not come: its buyer has as long as
 // after the purchase to pay in another way, and no longer than the unit was held anyway.
 func (w Wait) Given(now time.Time, payWithin time.Duration) time.Time {
 	return slices.MinFunc([]time.Time{w.Deadline, now.Add(payWithin)}, time.Time.Compare)
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -45,12 +45,7 @@ func RefundStates() []RefundState {
 }
 
 // String returns the state's name as shown to people and clients.
-func (s RefundState) String() string {
-	if s < RefundAsked || int(s) > len(refundNames) {
-		return "unknown"
-	}
-	return refundNames[s-1]
-}
+func (s RefundState) String() string { return word(refundNames[:], s, RefundAsked) }
 
 // Origin is what a refund is of. Its numbers are the ones stored.
 type Origin int8
@@ -67,12 +62,7 @@ const (
 var originNames = [...]string{"all", "part", "provider", "unnamed", "earlier"}
 
 // String returns the origin's name as shown to clients.
-func (o Origin) String() string {
-	if o < OriginAll || int(o) > len(originNames) {
-		return "unknown"
-	}
-	return originNames[o-1]
-}
+func (o Origin) String() string { return word(originNames[:], o, OriginAll) }
 
 // unnamed reports whether nothing but its amount is known of the refund.
 func (r Refund) unnamed() bool { return r.Origin == OriginUnnamed || r.Origin == OriginEarlier }

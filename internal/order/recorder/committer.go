@@ -5,7 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -230,22 +230,14 @@ func (c *committer) follow(ctx context.Context, b *batch, d order.Decision) {
 
 // busySince measures how long the ledger has given no answer about the committer's present batch.
 type busySince struct {
-	mu    sync.Mutex
-	since time.Time // zero: the committer waits for a batch
+	since atomic.Pointer[time.Time] // nil: the committer waits for a batch
 }
 
-func (b *busySince) begin() { b.set(time.Now()) }
-func (b *busySince) end()   { b.set(time.Time{}) }
-
-func (b *busySince) set(t time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.since = t
-}
+func (b *busySince) begin() { b.since.Store(new(time.Now())) }
+func (b *busySince) end()   { b.since.Store(nil) }
 
 // longer reports whether the ledger has given no answer for longer than the given time.
 func (b *busySince) longer(than time.Duration) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return !b.since.IsZero() && time.Since(b.since) > than
+	since := b.since.Load()
+	return since != nil && time.Since(*since) > than
 }

@@ -28,7 +28,7 @@ func (c *counting) RecordRetried(error) { c.retried++ }
 func (c *counting) Rejected()           { c.rejected++ }
 
 // stubborn is a ledger that rejects an order also as a failed row.
-type stubborn struct{ ordertest.FakeLedger }
+type stubborn struct{ *ordertest.FakeStores }
 
 func (stubborn) Settle(context.Context, []order.Claim, func(order.LedgerView) []order.Decision) error {
 	return fmt.Errorf("%w: the table is read-only", order.ErrRejected)
@@ -39,15 +39,15 @@ func (stubborn) Settle(context.Context, []order.Claim, func(order.LedgerView) []
 func TestCommitterRejects(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		ledger func(ordertest.FakeLedger) Ledger
+		ledger func(*ordertest.FakeStores) Ledger
 		status order.Status
 		last   string
 	}{
 		"as a failed row": {
-			func(l ordertest.FakeLedger) Ledger { return l }, order.Failed, "could not be recorded",
+			func(l *ordertest.FakeStores) Ledger { return l }, order.Failed, "could not be recorded",
 		},
 		"for good": {
-			func(l ordertest.FakeLedger) Ledger { return stubborn{l} }, order.Queued, "the table is read-only",
+			func(l *ordertest.FakeStores) Ledger { return stubborn{l} }, order.Queued, "the table is read-only",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestCommitterRejects(t *testing.T) {
 			var text bytes.Buffer
 			log, seen := slog.New(slog.NewTextHandler(&text, nil)), new(counting)
 			committer := committer{
-				ledger:  c.ledger(ordertest.FakeLedger{FakeStores: f}),
+				ledger:  c.ledger(f),
 				retrier: retrier{observer: seen, log: log}, repairs: f, notifier: f, observer: seen,
 				log: log, busy: new(busySince), epochs: map[int64]int64{},
 			}
@@ -77,7 +77,7 @@ func TestCommitterRejects(t *testing.T) {
 
 // unwilling is a ledger that does not commit one order, with an error that nobody knows; or, if it is away, nothing.
 type unwilling struct {
-	ordertest.FakeLedger
+	*ordertest.FakeStores
 
 	order int64
 	away  *atomic.Bool
@@ -89,7 +89,7 @@ func (l unwilling) Insert(ctx context.Context, claims []order.Claim) error {
 	if err := l.fails(claims); err != nil {
 		return err
 	}
-	return l.FakeLedger.Insert(ctx, claims)
+	return l.FakeStores.Insert(ctx, claims)
 }
 
 func (l unwilling) Settle(
@@ -98,7 +98,7 @@ func (l unwilling) Settle(
 	if err := l.fails(claims); err != nil {
 		return err
 	}
-	return l.FakeLedger.Settle(ctx, claims, decide)
+	return l.FakeStores.Settle(ctx, claims, decide)
 }
 
 func (l unwilling) fails(claims []order.Claim) error {
@@ -123,7 +123,7 @@ func TestCommitterMeetsAnUnknownError(t *testing.T) {
 		var away atomic.Bool
 		away.Store(true)
 		committer := committer{
-			ledger:  unwilling{ordertest.FakeLedger{FakeStores: f}, 6, &away},
+			ledger:  unwilling{f, 6, &away},
 			retrier: retrier{observer: seen, log: log}, repairs: f, notifier: f, observer: seen,
 			log: log, busy: new(busySince), epochs: map[int64]int64{},
 		}

@@ -51,16 +51,7 @@ const (
 	DeadLetterUnknown
 )
 
+var deadLetterStates = [...]string{"unreadable", "waiting", "recorded", "unknown"}
+
 // String returns the state as one word for people and programs.
-func (s DeadLetterState) String() string {
-	switch s {
-	case DeadLetterUnreadable:
-		return "unreadable"
-	case DeadLetterWaiting:
-		return "waiting"
-	case DeadLetterRecorded:
-		return "recorded"
-	default:
-		return "unknown"
-	}
-}
+func (s DeadLetterState) String() string { return deadLetterStates[s] }

@@ -27,27 +27,16 @@ type finisher struct {
 }
 
 // rejections remembers the sales for which Redis rejected the last correction for good.
-type rejections struct {
-	mu    sync.Mutex
-	sales map[int64]bool
-}
+type rejections struct{ sales sync.Map } // its keys are the sales
 
 // note records whether Redis rejected the sale's last correction, and reports whether that has changed.
 func (r *rejections) note(sale int64, rejected bool) (changed bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.sales[sale] == rejected {
-		return false
+	if rejected {
+		_, known := r.sales.LoadOrStore(sale, true)
+		return !known
 	}
-	if !rejected {
-		delete(r.sales, sale)
-		return true
-	}
-	if r.sales == nil {
-		r.sales = make(map[int64]bool)
-	}
-	r.sales[sale] = true
-	return true
+	_, known := r.sales.LoadAndDelete(sale)
+	return known
 }
 
 // run finishes batches until in is closed: it removes their entries from the stream, except those that must be
@@ -170,7 +159,6 @@ func (f *finisher) try(ctx context.Context, sale int64, step func(ctx context.Co
 	return err
 }
 
-// correctOnce corrects holders of one sale.
 func (f *finisher) correctOnce(ctx context.Context, corrections []order.Correction) error {
 	for i := range corrections {
 		corrections[i].Sale.Partition = f.partition

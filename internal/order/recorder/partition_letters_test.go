@@ -89,7 +89,7 @@ func (f *fakeDeadLetters) OrdersOf(_ context.Context, sale order.SaleRef, users 
 func newTestLetters(f *fakeDeadLetters) *DeadLetters {
 	return NewDeadLetters(DeadLetterStores{
 		DeadLetters: f, Holders: f.OrdersOf, Rows: &ordertest.FakeOrders{Rows: f.Rows},
-		Ledger: ordertest.FakeLedger{FakeStores: f.FakeStores}, Correct: f.Correct, Flush: f.Flush,
+		Ledger: f.FakeStores, Correct: f.Correct, Flush: f.Flush,
 	}, func() []int { return []int{0} }, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 }
 

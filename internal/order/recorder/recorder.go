@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/kit/periodic"
 	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 )
@@ -121,10 +122,9 @@ type Options struct {
 // orders (ADR 27). A stage hands its batch on when the next stage is free. So at most three batches are in progress,
 // commits come one after the other and in stream order, and a stuck stage stops those before it.
 //
-// The recorder may die between any two steps. The entry is then delivered again, to it or to another recorder, with the
-// same outcome, because the order's id decides. For the same reason a recorder whose ledger does not answer may stop
-// its heartbeat, so that others take over what it has read: its database may be a dead node of a cluster whose other
-// nodes live.
+// The recorder may die between any two steps, as entries are delivered again. A recorder whose ledger does not answer
+// stops its heartbeat, so that others take over what it has read: its database may be a dead node of a cluster whose
+// other nodes live.
 type Recorder struct {
 	stores   Stores
 	options  Options
@@ -194,10 +194,8 @@ func (r *Recorder) record(ctx context.Context, busy *busySince) {
 
 // heartbeat sends one heartbeat per second until ctx ends, but none while the ledger does not answer.
 func (r *Recorder) heartbeat(ctx context.Context, busy *busySince) {
-	ticker := time.NewTicker(heartbeatEvery)
-	defer ticker.Stop()
 	silent := false
-	for {
+	beat := func(ctx context.Context) {
 		was := silent
 		if silent = busy.longer(silentAfter); !silent {
 			r.beat(ctx)
@@ -205,12 +203,9 @@ func (r *Recorder) heartbeat(ctx context.Context, busy *busySince) {
 			r.log.WarnContext(ctx, "the ledger does not answer; no more heartbeats, so that others may take over "+
 				"what was read", "after", silentAfter)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
 	}
+	beat(ctx)
+	_ = periodic.Every(ctx, heartbeatEvery, beat)
 }
 
 func (r *Recorder) beat(ctx context.Context) {

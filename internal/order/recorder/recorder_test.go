@@ -20,7 +20,7 @@ import (
 // storesOf returns the stores of a recorder that reads from the queue.
 func storesOf(f *ordertest.FakeStores, queue Queue) Stores {
 	return Stores{
-		Queue: queue, Heartbeat: f.Heartbeat, Leave: f.Leave, Ledger: ordertest.FakeLedger{FakeStores: f},
+		Queue: queue, Heartbeat: f.Heartbeat, Leave: f.Leave, Ledger: f,
 		Correct: f.Correct, Flush: f.Flush,
 	}
 }

@@ -57,7 +57,7 @@ func (g gates) Next(ctx context.Context, n int, wait time.Duration) ([]order.Ent
 
 // gatedLedger is the ledger behind the gates.
 type gatedLedger struct {
-	ordertest.FakeLedger
+	*ordertest.FakeStores
 
 	insert    chan struct{}
 	contended *atomic.Bool
@@ -75,7 +75,7 @@ func (l gatedLedger) Insert(ctx context.Context, claims []order.Claim) error {
 	l.Mu.Lock()
 	*l.sizes = append(*l.sizes, len(claims))
 	l.Mu.Unlock()
-	return l.FakeLedger.Insert(ctx, claims)
+	return l.FakeStores.Insert(ctx, claims)
 }
 
 // running is a recorder at work behind gates.
@@ -89,7 +89,7 @@ func run(t *testing.T, g gates, o Options) *running {
 	t.Helper()
 	run := &running{done: make(chan error, 1)}
 	r := New(Stores{Queue: g, Heartbeat: g.Heartbeat, Leave: g.Leave, Ledger: gatedLedger{
-		ordertest.FakeLedger{FakeStores: g.FakeStores}, g.insert, g.contended, &run.sizes,
+		g.FakeStores, g.insert, g.contended, &run.sizes,
 	}, Correct: g.Correct, Flush: g.Flush},
 		o, g, g, ordertest.NopObserver{}, ordertest.Quiet())
 	ctx, stop := context.WithCancel(t.Context())

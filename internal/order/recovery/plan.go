@@ -73,10 +73,9 @@ func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 			holders[user] = held
 			promised += held.Quantity.Units()
 		}
-		plan.requeue = append(plan.requeue, order.Claim{
-			OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Epoch: epoch - 1,
-			Quantity: held.Quantity,
-		})
+		lost := in.claim(user, held)
+		lost.Epoch = epoch - 1
+		plan.requeue = append(plan.requeue, lost)
 	}
 	for _, c := range in.missing(queued) {
 		if _, has := holders[c.UserID]; !has {
@@ -98,12 +97,15 @@ func (in *rebuildInput) unlikeRedis(holders map[int64]order.Held) (unlike []orde
 	for user, held := range holders {
 		extra += held.Quantity.Extra()
 		if in.holders[user] != held {
-			unlike = append(unlike, order.Claim{
-				OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Quantity: held.Quantity,
-			})
+			unlike = append(unlike, in.claim(user, held))
 		}
 	}
 	return unlike, extra
+}
+
+// claim returns what makes a user a holder as a claim, without epoch and sequence.
+func (in *rebuildInput) claim(user int64, h order.Held) order.Claim {
+	return order.Claim{OrderID: h.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Quantity: h.Quantity}
 }
 
 // opening returns the state with which the sale opens. promised units of its stock are taken; extra is how many units
@@ -132,9 +134,7 @@ func (in *rebuildInput) takeForeign(epoch int64) (foreign []order.Claim) {
 	in.reported = slices.DeleteFunc(in.reported, isForeign)
 	if epoch == sale.FirstEpoch || 0 < in.held && in.held < sale.FirstEpoch {
 		for user, h := range in.holders {
-			foreign = append(foreign, order.Claim{
-				OrderID: h.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Quantity: h.Quantity,
-			})
+			foreign = append(foreign, in.claim(user, h))
 		}
 	}
 	return foreign
@@ -164,9 +164,9 @@ func (in *rebuildInput) missing(queued map[int64]bool) []order.Claim {
 			missing = append(missing, c)
 		}
 	}
-	slices.SortFunc(missing, func(a, plan order.Claim) int {
-		return cmp.Or(cmp.Compare(a.Epoch, plan.Epoch), cmp.Compare(a.Sequence, plan.Sequence),
-			cmp.Compare(a.OrderID, plan.OrderID))
+	slices.SortFunc(missing, func(a, b order.Claim) int {
+		return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Sequence, b.Sequence),
+			cmp.Compare(a.OrderID, b.OrderID))
 	})
-	return slices.CompactFunc(missing, func(a, plan order.Claim) bool { return a.OrderID == plan.OrderID })
+	return slices.CompactFunc(missing, func(a, b order.Claim) bool { return a.OrderID == b.OrderID })
 }

@@ -54,12 +54,11 @@ var (
 )
 
 // Reconciler keeps every sale in Redis as the ledger says (rules 9, 10 and 13): it opens new sales, rebuilds missing
-// and outdated ones, requests a flush for those that lack operations, and retires those that are long over. Every
-// instance runs one; a lock per sale avoids double work, and the epoch makes double work harmless.
+// and outdated ones, requests a flush for those that lack operations, and retires those that are long over.
 //
 // Once a second it sweeps: it reads all sales from the ledger and from Redis, and puts those that need work into the
-// repair queue, to which other parts of the service add theirs. At the same time it works through the queue, most
-// urgent first. So sweeping and repairing do not wait for each other, and no sale waits for a less urgent one.
+// repair queue. At the same time it works through the queue, most urgent first. So sweeping and repairing do not wait
+// for each other, and no sale waits for a less urgent one.
 type Reconciler struct {
 	stores   Stores
 	catalog  *catalog.Catalog
@@ -109,16 +108,14 @@ func New(
 // Run sweeps and works through the repair queue until ctx ends. It retries every failure, so it returns no other error.
 func (r *Reconciler) Run(ctx context.Context) error {
 	var jobs sync.WaitGroup
-	jobs.Go(func() { r.sweepAlways(ctx) })
+	jobs.Go(func() {
+		for ctx.Err() == nil {
+			retry.Sleep(ctx, sweepPause(r.sweep(ctx)))
+		}
+	})
 	r.serve(ctx)
 	jobs.Wait()
 	return nil
-}
-
-func (r *Reconciler) sweepAlways(ctx context.Context) {
-	for ctx.Err() == nil {
-		retry.Sleep(ctx, sweepPause(r.sweep(ctx)))
-	}
 }
 
 // sweepPause returns how long to pause after a sweep of that duration. A long sweep has usually only waited for a store
@@ -163,7 +160,6 @@ func (r *Reconciler) serve(ctx context.Context) {
 	}
 }
 
-// work rebuilds or retires one sale.
 func (r *Reconciler) work(ctx context.Context, sale int64, u Urgency) {
 	if u == Retiring {
 		r.repairs.done(sale, r.tryRetire(ctx, sale))

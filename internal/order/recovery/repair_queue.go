@@ -146,7 +146,6 @@ const (
 	jobBusy                 // another instance works on the sale; check again after the next sweep
 )
 
-// done ends the work on a sale.
 func (q *RepairQueue) done(sale int64, r result) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/kit/periodic"
 	"seckill/internal/order"
 )
 
@@ -105,23 +106,18 @@ func NewReporter(
 
 // Run reports until ctx ends. It never returns an error: it retries every failure.
 func (r *Reporter) Run(ctx context.Context) error {
-	ticker := time.NewTicker(heartbeatEvery)
-	defer ticker.Stop()
 	defer r.reports.Wait()
 	logged := false // whether the failure is logged; Redis may be away for long
-	for {
+	beat := func(ctx context.Context) {
 		if err := r.heartbeat(ctx); err == nil {
 			logged = false
 		} else if !logged && ctx.Err() == nil {
 			logged = true
 			r.log.WarnContext(ctx, "heartbeat of the recovery reports failed; retrying", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
 	}
+	beat(ctx)
+	return periodic.Every(ctx, heartbeatEvery, beat)
 }
 
 // heartbeat sends one heartbeat and begins the reports that are due.

@@ -1,8 +1,12 @@
 package service
 
 import (
+	"context"
+	"maps"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // backOffs remember when what has failed is tried again. They are safe for concurrent use.
@@ -17,7 +21,6 @@ type backOff struct {
 	until time.Time
 }
 
-// len returns how many are known.
 func (b *backOffs) len() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,20 +45,35 @@ func (b *backOffs) failed(id string, least, most time.Duration) {
 	b.known[id] = backOff{pause: pause, until: time.Now().Add(pause)}
 }
 
-// done forgets one.
 func (b *backOffs) done(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.known, id)
 }
 
-// only forgets all but these.
 func (b *backOffs) only(ids map[string]bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for id := range b.known {
-		if !ids[id] {
-			delete(b.known, id)
-		}
+	maps.DeleteFunc(b.known, func(id string, _ backOff) bool { return !ids[id] })
+}
+
+// tryEach calls try for each item, some at a time, but not for those that it is too early to try again. It forgets the
+// back-offs of all others.
+func tryEach[T any](ctx context.Context, b *backOffs, items []T, id func(T) string, try func(T)) {
+	listed := make(map[string]bool, len(items))
+	for _, item := range items {
+		listed[id(item)] = true
 	}
+	b.only(listed)
+	var workers errgroup.Group
+	workers.SetLimit(refundWorkers)
+	for _, item := range items {
+		workers.Go(func() error {
+			if ctx.Err() == nil && !b.rests(id(item)) {
+				try(item)
+			}
+			return nil
+		})
+	}
+	_ = workers.Wait() // none returns an error
 }

@@ -31,7 +31,8 @@ func TestKeyCleaner(t *testing.T) {
 		keys := &oldKeys{left: 2*cleanBatch + 1}
 		ctx, cancel := context.WithTimeout(t.Context(), cleanEvery/2)
 		defer cancel()
-		if err := NewKeyCleaner(keys.ForgetKeys, new(fakeFence).TryDoFenced, ordertest.Quiet()).Run(ctx); err != nil {
+		cleaner := KeyCleaner{Forget: keys.ForgetKeys, Locker: new(fakeFence).TryDoFenced, Log: ordertest.Quiet()}
+		if err := cleaner.Run(ctx); err != nil {
 			t.Error(err)
 		}
 		if keys.left != 0 || len(keys.ends) != 3 || keys.age != 30*24*time.Hour {

@@ -153,14 +153,15 @@ func (l *Lookup) await(
 	return l.Order(ctx, userID, orderID)
 }
 
-// row waits up to rowTimeout until the order has its row. It returns ErrUnavailable if there is none by then, or an
-// error of Order.
-func (l *Lookup) row(ctx context.Context, notifier *Notifier, userID, orderID int64) error {
-	o, err := l.await(ctx, notifier, userID, orderID, rowTimeout)
+// row is await that returns ErrUnavailable if the order has no row by then.
+func (l *Lookup) row(
+	ctx context.Context, notifier *Notifier, userID, orderID int64, wait time.Duration,
+) (order.Order, error) {
+	o, err := l.await(ctx, notifier, userID, orderID, wait)
 	if err == nil && o.Status == order.Queued {
-		return fmt.Errorf("%w: order %d is not recorded yet", order.ErrUnavailable, orderID)
+		return order.Order{}, fmt.Errorf("%w: order %d is not recorded yet", order.ErrUnavailable, orderID)
 	}
-	return err
+	return o, err
 }
 
 func (l *Lookup) recorded(ctx context.Context, userID, orderID int64) (order.Order, error) {

@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -93,10 +95,7 @@ func (l *NoticeLog) flush(ctx context.Context) {
 	if len(refused) == 0 {
 		return
 	}
-	rows := make([]payment.RefusedNotice, 0, len(refused))
-	for _, r := range refused {
-		rows = append(rows, r)
-	}
+	rows := slices.Collect(maps.Values(refused))
 	call, cancel := context.WithTimeout(ctx, noticesTimeout)
 	defer cancel()
 	if err := l.ledger.AddRefusedNotices(call, rows); err != nil {

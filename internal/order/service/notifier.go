@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -297,9 +298,7 @@ func (n *Notifier) idle(ctx context.Context, due time.Duration) {
 }
 
 func (n *Notifier) poll(ctx context.Context, ids []int64) error {
-	for len(ids) > 0 {
-		chunk := ids[:min(len(ids), order.MaxOrderIDs)]
-		ids = ids[len(chunk):]
+	for chunk := range slices.Chunk(ids, order.MaxOrderIDs) {
 		call, cancel := context.WithTimeout(ctx, pollTimeout)
 		outcomes, err := n.rows.Recorded(call, chunk)
 		cancel()

@@ -42,7 +42,7 @@ func NewOrders(
 func (s *Orders) Cancel(ctx context.Context, userID, orderID int64) (order.Order, error) {
 	o, err := s.ledger.Transition(ctx, orderID, userID, order.Cancel, order.Owner)
 	if errors.Is(err, order.ErrNotFound) {
-		if err := s.lookup.row(ctx, s.notifier, userID, orderID); err != nil {
+		if _, err := s.lookup.row(ctx, s.notifier, userID, orderID, rowTimeout); err != nil {
 			return order.Order{}, err
 		}
 		o, err = s.ledger.Transition(ctx, orderID, userID, order.Cancel, order.Owner)
@@ -61,7 +61,7 @@ func (s *Orders) CancelForStaff(ctx context.Context, act order.StaffAct) (order.
 	if errors.Is(err, order.ErrNotFound) {
 		queued, err := s.lookup.anybodys(ctx, act.OrderID)
 		if err == nil && queued.Status == order.Queued {
-			err = s.lookup.row(ctx, s.notifier, queued.UserID, act.OrderID)
+			_, err = s.lookup.row(ctx, s.notifier, queued.UserID, act.OrderID, rowTimeout)
 		}
 		if err != nil {
 			return order.Order{}, err

@@ -73,7 +73,7 @@ func (p *Payments) Pay(
 	// Looking the order up first would give a busy ledger less time than a payment may take.
 	begun, err := begin()
 	if errors.Is(err, order.ErrNotFound) {
-		if err := p.parts.Lookup.row(ctx, p.parts.Notifier, userID, orderID); err != nil {
+		if _, err := p.parts.Lookup.row(ctx, p.parts.Notifier, userID, orderID, rowTimeout); err != nil {
 			return payment.Payment{}, "", err
 		}
 		begun, err = begin()
@@ -224,7 +224,7 @@ func (p *Payments) Refund(ctx context.Context, userID, orderID int64) (order.Ord
 	defer sub.Cancel()
 	o, err := p.ledger.AskRefund(ctx, userID, orderID)
 	if errors.Is(err, order.ErrNotFound) {
-		return order.Order{}, p.notPaid(ctx, userID, orderID)
+		return order.Order{}, notPaid(p.parts.Lookup.Order(ctx, userID, orderID))
 	}
 	return p.refunding(ctx, sub, o, err)
 }
@@ -237,10 +237,7 @@ func (p *Payments) RefundForStaff(ctx context.Context, act order.StaffAct) (orde
 	defer sub.Cancel()
 	o, err := p.ledger.RefundForStaff(ctx, act)
 	if errors.Is(err, order.ErrNotFound) {
-		if o, err = p.parts.Lookup.anybodys(ctx, act.OrderID); err == nil {
-			err = &order.StateError{OrderID: o.ID, Status: o.Status, Action: order.RequestRefund}
-		}
-		return order.Order{}, err
+		return order.Order{}, notPaid(p.parts.Lookup.anybodys(ctx, act.OrderID))
 	}
 	return p.refunding(ctx, sub, o, err)
 }
@@ -270,9 +267,8 @@ func (p *Payments) refunding(
 	return o, nil
 }
 
-// notPaid returns why an order without a row cannot be refunded.
-func (p *Payments) notPaid(ctx context.Context, userID, orderID int64) error {
-	o, err := p.parts.Lookup.Order(ctx, userID, orderID)
+// notPaid returns why an order without a row, which was looked up, cannot be refunded.
+func notPaid(o order.Order, err error) error {
 	if err != nil {
 		return err
 	}
@@ -280,9 +276,4 @@ func (p *Payments) notPaid(ctx context.Context, userID, orderID int64) error {
 }
 
 // Wake makes Run look for refunds at once. It does not wait.
-func (p *Payments) Wake() {
-	select {
-	case p.wakeups <- struct{}{}:
-	default:
-	}
-}
+func (p *Payments) Wake() { signal(p.wakeups) }

@@ -21,9 +21,7 @@ type PurchaseOptions struct {
 	WaitForRow bool
 }
 
-const (
-	recordTimeout = 10 * time.Second // how long an answer waits for its row if WaitForRow is set
-)
+const recordTimeout = 10 * time.Second // how long an answer waits for its row if WaitForRow is set
 
 // Purchases sells seckill vouchers and reads their buyers' orders.
 type Purchases struct {
@@ -149,16 +147,8 @@ func (p *Purchases) explain(ctx context.Context, userID int64, err error) error 
 // If an order may be named only once it has its row (PurchaseOptions.WaitForRow), Order always waits for that, and
 // returns ErrUnavailable when the order has no row by then.
 func (p *Purchases) Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error) {
-	if !p.options.WaitForRow {
-		return p.order(ctx, userID, orderID, wait)
+	if p.options.WaitForRow {
+		return p.lookup.row(ctx, p.notifier, userID, orderID, max(wait, recordTimeout))
 	}
-	o, err := p.order(ctx, userID, orderID, max(wait, recordTimeout))
-	if err == nil && o.Status == order.Queued {
-		return order.Order{}, fmt.Errorf("%w: order %d is not recorded yet", order.ErrUnavailable, orderID)
-	}
-	return o, err
-}
-
-func (p *Purchases) order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error) {
 	return p.lookup.await(ctx, p.notifier, userID, orderID, wait)
 }

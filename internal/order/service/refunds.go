@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"seckill/internal/kit/periodic"
 	"seckill/internal/order"
 	"seckill/internal/order/payment"
@@ -59,15 +57,7 @@ func (p *Payments) refundAll(ctx context.Context) {
 		p.logFailure(ctx, "looking for refunds failed; retrying", err)
 		return
 	}
-	listed := make(map[string]bool, len(due))
-	for _, d := range due {
-		listed[d.id()] = true
-	}
-	p.refunds.only(listed)
-	work(due, func(d dueRefund) {
-		if ctx.Err() != nil || p.refunds.rests(d.id()) {
-			return
-		}
+	tryEach(ctx, &p.refunds, due, dueRefund.id, func(d dueRefund) {
 		if p.refund(ctx, d) != nil {
 			p.refunds.failed(d.id(), refundPause, refundPauses)
 			return
@@ -76,7 +66,6 @@ func (p *Payments) refundAll(ctx context.Context) {
 	})
 }
 
-// due returns the refunds to be sent.
 func (p *Payments) due(ctx context.Context) ([]dueRefund, error) {
 	call, cancel := context.WithTimeout(ctx, refundTimeout)
 	defer cancel()
@@ -96,21 +85,13 @@ func (p *Payments) due(ctx context.Context) ([]dueRefund, error) {
 	return due, err
 }
 
-// work calls f for each item, some at a time.
-func work[T any](items []T, f func(T)) {
-	var workers errgroup.Group
-	workers.SetLimit(refundWorkers)
-	for _, item := range items {
-		workers.Go(func() error { f(item); return nil })
-	}
-	_ = workers.Wait() // none returns an error
-}
-
 // refund sends one refund, or notes that its provider will never do so. If providers are slow, it was listed long ago:
 // refund does nothing if meanwhile another instance has ended it, staff have closed it, or the buyer disputes the
 // payment.
 func (p *Payments) refund(ctx context.Context, d dueRefund) error {
-	attempt, r, due, err := p.asItIs(ctx, d)
+	call, cancel := context.WithTimeout(ctx, refundTimeout)
+	attempt, r, due, err := p.ledger.SendRefund(call, d.payment, d.part) // as they are now
+	cancel()
 	if err == nil && !due {
 		return nil
 	}
@@ -126,13 +107,6 @@ func (p *Payments) refund(ctx context.Context, d dueRefund) error {
 			d.payment, attempt.OrderID, err))
 	}
 	return err
-}
-
-// asItIs returns the payment and the refund as the ledger has them now, and whether that is to be sent.
-func (p *Payments) asItIs(ctx context.Context, d dueRefund) (payment.Payment, payment.Refund, bool, error) {
-	call, cancel := context.WithTimeout(ctx, refundTimeout)
-	defer cancel()
-	return p.ledger.SendRefund(call, d.payment, d.part)
 }
 
 // sendBack asks the payment's provider to send the money back, and records that. If nothing is left to send, it asks no
@@ -195,15 +169,7 @@ func (p *Payments) readPending(ctx context.Context) {
 		p.logFailure(ctx, "looking for refunds on their way failed; retrying", err)
 		return
 	}
-	listed := make(map[string]bool, len(pending))
-	for _, r := range pending {
-		listed[r.ID] = true
-	}
-	p.pending.only(listed)
-	work(pending, func(r payment.Refund) {
-		if ctx.Err() != nil || p.pending.rests(r.ID) {
-			return
-		}
+	tryEach(ctx, &p.pending, pending, func(r payment.Refund) string { return r.ID }, func(r payment.Refund) {
 		p.pending.failed(r.ID, pendingPause, pendingPauses)
 		if err := p.readOne(ctx, r); err != nil {
 			p.logFailure(ctx, "reading a refund that is on its way failed; retrying",
@@ -244,15 +210,7 @@ func (p *Payments) cancelAll(ctx context.Context) {
 		p.logFailure(ctx, "looking for payments to cancel failed; retrying", err)
 		return
 	}
-	listed := make(map[string]bool, len(payments))
-	for _, of := range payments {
-		listed[of.ID] = true
-	}
-	p.cancels.only(listed)
-	work(payments, func(of payment.Payment) {
-		if ctx.Err() != nil || p.cancels.rests(of.ID) {
-			return
-		}
+	tryEach(ctx, &p.cancels, payments, func(of payment.Payment) string { return of.ID }, func(of payment.Payment) {
 		if err := p.cancelOne(ctx, of); err != nil {
 			p.cancels.failed(of.ID, refundPause, refundPauses)
 			p.logFailure(ctx, "cancelling a payment at its provider failed; retrying",

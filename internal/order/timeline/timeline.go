@@ -85,9 +85,7 @@ type minuteKey struct {
 }
 
 type minute struct {
-	run     int64
-	counts  map[gate.Answer]*Seconds
-	took    map[int]histogram.Counts
+	counted Minute
 	dirty   bool
 	addedAt time.Time
 }
@@ -108,35 +106,31 @@ func (t *Timeline) Add(voucherID int64, at time.Time, since gate.Counts, took hi
 		if len(t.minutes) >= maxMinutes {
 			t.forgetOldest()
 		}
-		//nolint:gosec // it only tells rows apart
-		m = &minute{
-			run: rand.Int64(), counts: make(map[gate.Answer]*Seconds, len(since)),
-			took: make(map[int]histogram.Counts),
-		}
+		m = &minute{counted: Minute{
+			VoucherID: voucherID, Start: time.Unix(key.start, 0).UTC(),
+			Run:    rand.Int64(), //nolint:gosec // it only tells rows apart
+			Counts: make(map[gate.Answer]*Seconds, len(since)), Took: make(map[int]histogram.Counts),
+		}}
 		t.minutes[key] = m
 	}
 	m.dirty, m.addedAt = true, time.Now()
 	for answer, n := range since {
-		if m.counts[answer] == nil {
-			m.counts[answer] = new(Seconds)
+		if m.counted.Counts[answer] == nil {
+			m.counted.Counts[answer] = new(Seconds)
 		}
-		m.counts[answer][second%60] += n
+		m.counted.Counts[answer][second%60] += n
 	}
 	if len(took) > 0 {
-		m.took[int(second%60)] = m.took[int(second%60)].Plus(took)
+		m.counted.Took[int(second%60)] = m.counted.Took[int(second%60)].Plus(took)
 	}
 }
 
 // forgetOldest drops the oldest minute. The caller holds the lock.
 func (t *Timeline) forgetOldest() {
-	var oldest minuteKey
-	for key := range t.minutes {
-		if oldest.start == 0 || key.start < oldest.start {
-			oldest = key
-		}
-	}
+	oldest := slices.MinFunc(slices.Collect(maps.Keys(t.minutes)),
+		func(a, b minuteKey) int { return cmp.Compare(a.start, b.start) })
 	if m := t.minutes[oldest]; m.dirty {
-		t.lost += Minute{Counts: m.counts}.Asked()
+		t.lost += m.counted.Asked()
 	}
 	delete(t.minutes, oldest)
 }
@@ -185,7 +179,7 @@ func (t *Timeline) take(now time.Time) []Minute {
 		switch {
 		case m.dirty:
 			m.dirty = false
-			taken = append(taken, t.copied(key, m))
+			taken = append(taken, m.counted.clone())
 		case now.Sub(m.addedAt) > over:
 			delete(t.minutes, key)
 		}
@@ -196,16 +190,13 @@ func (t *Timeline) take(now time.Time) []Minute {
 	return taken
 }
 
-func (t *Timeline) copied(key minuteKey, m *minute) Minute {
-	counts := make(map[gate.Answer]*Seconds, len(m.counts))
-	for answer, seconds := range m.counts {
-		copied := *seconds
-		counts[answer] = &copied
+func (m Minute) clone() Minute {
+	counts := make(map[gate.Answer]*Seconds, len(m.Counts))
+	for answer, seconds := range m.Counts {
+		counts[answer] = new(*seconds)
 	}
-	return Minute{
-		VoucherID: key.voucherID, Start: time.Unix(key.start, 0).UTC(), Run: m.run, Counts: counts,
-		Took: maps.Clone(m.took),
-	}
+	m.Counts, m.Took = counts, maps.Clone(m.Took)
+	return m
 }
 
 // putBack marks minutes as not written.

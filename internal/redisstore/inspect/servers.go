@@ -23,7 +23,6 @@ func New(client redis.UniversalClient, partitions rediskit.Partitions, alone boo
 	return &Servers{client, partitions, alone, log}
 }
 
-// node returns the partition's server.
 func (s *Servers) node(ctx context.Context, partition int) (redis.UniversalClient, error) {
 	return rediskit.Node(ctx, s.client, s.partitions.Key(partition, "inspected"))
 }

@@ -19,40 +19,27 @@ func (s *Servers) CheckConfig(ctx context.Context) error {
 		s.log.WarnContext(ctx, "a restart or a failover of Redis would not be noticed, and buyers be let in over "+
 			"orders that it lost: let its user run INFO (ACL SETUSER <name> +info)", "error", err)
 	}
-	s.checkConfig(ctx, "maxmemory-policy", func(value string) string {
-		if value == "noeviction" {
-			return ""
-		}
-		return "when memory runs out, Redis may delete sales, holders and accepted orders: set " +
-			"maxmemory-policy to noeviction"
-	})
-	s.checkConfig(ctx, "appendonly", func(value string) string {
-		if value == "yes" {
-			return ""
-		}
-		return "Redis keeps no append-only file: accepted orders that are not recorded yet are lost when it " +
-			"stops; set appendonly to yes"
-	})
-	s.checkConfig(ctx, "appendfsync", func(value string) string {
-		if value != "no" {
-			return ""
-		}
-		return "Redis never flushes its append-only file: a power loss loses the accepted orders of up to " +
-			"half a minute; set appendfsync to always, or to everysec to risk the last second or two"
-	})
+	s.checkConfig(ctx, "maxmemory-policy", func(value string) bool { return value == "noeviction" },
+		"when memory runs out, Redis may delete sales, holders and accepted orders: set "+
+			"maxmemory-policy to noeviction")
+	s.checkConfig(ctx, "appendonly", func(value string) bool { return value == "yes" },
+		"Redis keeps no append-only file: accepted orders that are not recorded yet are lost when it "+
+			"stops; set appendonly to yes")
+	s.checkConfig(ctx, "appendfsync", func(value string) bool { return value != "no" },
+		"Redis never flushes its append-only file: a power loss loses the accepted orders of up to "+
+			"half a minute; set appendfsync to always, or to everysec to risk the last second or two")
 	return nil
 }
 
-// checkConfig passes a setting's value to problem, and logs the text that it returns, unless it is empty.
-func (s *Servers) checkConfig(ctx context.Context, setting string, problem func(value string) string) {
+// checkConfig logs the warning unless a setting's value is safe.
+func (s *Servers) checkConfig(ctx context.Context, setting string, safe func(value string) bool, warning string) {
 	values, err := s.client.ConfigGet(ctx, setting).Result()
 	value, known := values[setting]
-	if err != nil || !known {
+	switch {
+	case err != nil || !known:
 		s.log.DebugContext(ctx, "redis does not show a setting", "setting", setting, "error", err)
-		return
-	}
-	if text := problem(value); text != "" {
-		s.log.WarnContext(ctx, text, "setting", setting, "value", value)
+	case !safe(value):
+		s.log.WarnContext(ctx, warning, "setting", setting, "value", value)
 	}
 }
 

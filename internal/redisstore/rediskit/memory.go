@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -40,20 +39,15 @@ func fuller(used, limit, thanUsed, thanLimit int64) bool {
 
 // MemoryOf is Memory for one server.
 func MemoryOf(ctx context.Context, node redis.Cmdable) (used, limit int64, err error) {
-	text, err := node.Info(ctx, "memory").Result()
+	values, err := info(ctx, node, "memory")
 	if err != nil {
 		return 0, 0, fmt.Errorf("asking Redis for its memory: %w", Translate(err))
 	}
-	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		switch name {
-		case "used_memory":
-			used, err = strconv.ParseInt(value, 10, 64)
-		case "maxmemory":
-			limit, err = strconv.ParseInt(value, 10, 64)
-		}
-		if err != nil {
-			return 0, 0, fmt.Errorf("redis returned %q for its memory", line)
+	for name, number := range map[string]*int64{"used_memory": &used, "maxmemory": &limit} {
+		if value, shown := values[name]; shown {
+			if *number, err = strconv.ParseInt(value, 10, 64); err != nil {
+				return 0, 0, fmt.Errorf("redis returned %q for its %s", value, name)
+			}
 		}
 	}
 	return used, limit, nil

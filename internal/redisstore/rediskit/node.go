@@ -35,14 +35,20 @@ func AddressOf(client, node redis.UniversalClient) string {
 
 // Info returns a section of a server's INFO; nothing if the server hides it.
 func Info(ctx context.Context, node redis.Cmdable, section string) map[string]string {
-	text, _ := node.Info(ctx, section).Result()
+	values, _ := info(ctx, node, section)
+	return values
+}
+
+// info returns a section of a server's INFO.
+func info(ctx context.Context, node redis.Cmdable, section string) (map[string]string, error) {
+	text, err := node.Info(ctx, section).Result()
 	values := make(map[string]string)
 	for line := range strings.Lines(text) {
 		if name, value, is := strings.Cut(strings.TrimSpace(line), ":"); is {
 			values[name] = value
 		}
 	}
-	return values
+	return values, err
 }
 
 // ErrNoRunID says that Redis does not show its run id, by which the scripts of a sale notice a restart or a failover.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -29,11 +30,7 @@ func (t *Tables) firstSetting(ctx context.Context, name string, value []byte) er
 	}
 	// If several instances start at once on a Galera cluster, all but one get a deadlock here, and then find that one's
 	// value.
-	err = t.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := t.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
+	err = t.db.WriteNow(ctx, func(tx *gorm.DB, now time.Time) error {
 		return tx.Create(&sqlkit.SettingRow{Name: name, Value: value, CreateTime: now}).Error
 	})
 	if err != nil && !sqlkit.IsDuplicate(err) { // another instance was first: its value is the value

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -24,10 +25,7 @@ func partitionName(number int) string { return partitionSetting + strconv.Itoa(n
 // Partitions is a partition.Lister.
 func (t *Tables) Partitions(ctx context.Context) ([]partition.Partition, error) {
 	all, err := partitions(t.db.Read(ctx))
-	if err != nil {
-		return nil, sqlkit.ReadError("reading the partitions", err)
-	}
-	return all, nil
+	return all, sqlkit.ReadError("reading the partitions", err)
 }
 
 func partitions(db *gorm.DB) ([]partition.Partition, error) {
@@ -78,11 +76,7 @@ func (t *Tables) AddPartitions(ctx context.Context, n int) (added []int, err err
 }
 
 func (t *Tables) addPartition(ctx context.Context, number int) error {
-	return t.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := t.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
+	return t.db.WriteNow(ctx, func(tx *gorm.DB, now time.Time) error {
 		return tx.Create(
 			&sqlkit.SettingRow{Name: partitionName(number), Value: []byte(partition.Open), CreateTime: now}).Error
 	})
@@ -91,11 +85,7 @@ func (t *Tables) addPartition(ctx context.Context, number int) error {
 // ChangePartition implements partition.AdminLedger. Times are the ledger's. It locks the rows of all partitions:
 // changes come one after the other, and none while a voucher is created in one of them (LockPartition).
 func (t *Tables) ChangePartition(ctx context.Context, number int, from, to partition.State) error {
-	err := t.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := t.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
+	err := t.db.WriteNow(ctx, func(tx *gorm.DB, now time.Time) error {
 		if _, err := partitions(sqlkit.Locking(tx)); err != nil {
 			return err
 		}
@@ -177,10 +167,7 @@ func LockPartition(tx *gorm.DB, number int) error {
 // SalesIn returns how many sales that are not retired each partition has; a partition without any is not in the map.
 func (t *Tables) SalesIn(ctx context.Context) (map[int]int, error) {
 	sales, err := salesIn(t.db.Read(ctx))
-	if err != nil {
-		return nil, sqlkit.ReadError("counting the sales of partitions", err)
-	}
-	return sales, nil
+	return sales, sqlkit.ReadError("counting the sales of partitions", err)
 }
 
 func salesIn(db *gorm.DB) (map[int]int, error) {

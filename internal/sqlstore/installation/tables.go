@@ -1,6 +1,6 @@
 // Package installation is the part of the ledger that no order's transaction writes: which partitions there are, the
-// key of order ids, how requests were answered minute by minute, idempotency keys, notes about what admins do outside
-// the ledger, refused notices of payment providers, and what the database says of itself.
+// key of order ids, how requests were answered minute by minute, notes about what admins do outside the ledger, refused
+// notices of payment providers, and the currency.
 package installation
 
 import "seckill/internal/sqlstore/sqlkit"

@@ -51,10 +51,7 @@ func (t *Tables) PutMinutes(ctx context.Context, minutes []timeline.Minute) erro
 		DoUpdates: clause.Set{newer("totals"), newer("seconds"), newer("asked")},
 	}
 	err := t.db.WriteRetry(ctx, func(tx *gorm.DB) error { return tx.Clauses(replace).Create(&rows).Error })
-	if err != nil {
-		return sqlkit.ReadError(fmt.Sprintf("storing %d minutes of sales", len(minutes)), err)
-	}
-	return nil
+	return sqlkit.ReadError(fmt.Sprintf("storing %d minutes of sales", len(minutes)), err)
 }
 
 func newSaleMinuteRow(m timeline.Minute) (saleMinuteRow, error) {

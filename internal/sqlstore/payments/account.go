@@ -9,7 +9,6 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/payment"
-	"seckill/internal/sqlstore/refunds"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -23,7 +22,7 @@ type Account struct {
 
 // Open returns a locked payment's account.
 func Open(tx *gorm.DB, p *Row, now time.Time) (*Account, error) {
-	found, err := refunds.Of(tx, []string{p.ID})
+	found, err := refundsOf(tx, []string{p.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +47,7 @@ func Accounts(tx *gorm.DB, orders []int64) (map[int64][]payment.Account, error) 
 				taken = append(taken, rows[i].ID)
 			}
 		}
-		found, err := refunds.Of(tx, taken)
+		found, err := refundsOf(tx, taken)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +62,7 @@ func Accounts(tx *gorm.DB, orders []int64) (map[int64][]payment.Account, error) 
 // Keep writes the account's refunds. some: there are some, which the locked order says, too. The payment's row, which
 // has their sum from then on, is the caller's to save.
 func (a *Account) Keep(tx *gorm.DB) (some bool, err error) {
-	if err := refunds.Save(tx, a.stored, a.Refunds); err != nil {
+	if err := saveRefunds(tx, a.stored, a.Refunds); err != nil {
 		return false, err
 	}
 	a.stored, a.Row.Returned = slices.Clone(a.Refunds), a.Returned

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"seckill/internal/order/payment"
-	"seckill/internal/sqlstore/refunds"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -31,17 +30,16 @@ func (s Lists) Payment(ctx context.Context, id string) (payment.Payment, error) 
 // NeedStaff implements service.StuckLedger.
 func (s Lists) NeedStaff(ctx context.Context) (n payment.NeedStaff, err error) {
 	db := s.db.Read(ctx)
-	count := func(into *int64, where string, args ...any) {
+	count := func(into *int64, rows any, where string, args ...any) {
 		if err == nil {
-			err = db.Model(&Row{}).Where(where, args...).Count(into).Error
+			err = db.Model(rows).Where(where, args...).Count(into).Error
 		}
 	}
-	count(&n.Stuck, "state = ?", payment.Stuck)
-	count(&n.Disputed, "dispute = ?", payment.DisputeOpen)
-	count(&n.Overdrawn, overdrawn, payment.DisputeLost)
-	if err == nil {
-		n.FailedParts, err = refunds.CountUnseen(db)
-	}
+	count(&n.Stuck, &Row{}, "state = ?", payment.Stuck)
+	count(&n.Disputed, &Row{}, "dispute = ?", payment.DisputeOpen)
+	count(&n.Overdrawn, &Row{}, overdrawn, payment.DisputeLost)
+	count(&n.FailedParts, &refundRow{}, "state = ? AND close_time IS NULL AND origin <> ?", payment.RefundFailed,
+		payment.OriginAll)
 	return n, sqlkit.ReadError("counting payments that need staff", err)
 }
 
@@ -73,13 +71,16 @@ func (s Lists) Refunding(ctx context.Context, n int) ([]payment.Payment, error) 
 func (s Lists) RefundsIn(
 	ctx context.Context, state payment.RefundState, origin payment.Origin, n int,
 ) ([]payment.Refund, error) {
-	found, err := refunds.In(s.db.Read(ctx), state, origin, n)
-	return found, sqlkit.ReadError("looking for refunds", err)
+	query := s.db.Read(ctx).Where("state = ?", state)
+	if origin != 0 {
+		query = query.Where("origin = ?", origin)
+	}
+	return sqlkit.List(query.Order("number").Limit(n), "looking for refunds", (*refundRow).refund)
 }
 
 // RefundsOf returns the refunds of payments, by payment, the oldest first.
 func (s Lists) RefundsOf(ctx context.Context, payments []string) (map[string][]payment.Refund, error) {
-	found, err := refunds.Of(s.db.Read(ctx), payments)
+	found, err := refundsOf(s.db.Read(ctx), payments)
 	return found, sqlkit.ReadError("reading refunds", err)
 }
 

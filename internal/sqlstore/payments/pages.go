@@ -89,13 +89,9 @@ func (s Lists) selected(ctx context.Context, f payment.Filter) (query *gorm.DB, 
 		}
 		query = query.Where("number IN ?", numbers)
 	}
-	for column, id := range map[string]int64{
+	query = sqlkit.Equal(query, map[string]int64{
 		"order_id": f.OrderID, "voucher_id": f.VoucherID, "shop_id": f.ShopID, "state": int64(f.State),
-	} {
-		if id != 0 {
-			query = query.Where(column+" = ?", id)
-		}
-	}
+	})
 	if f.Dispute != nil {
 		query = query.Where("dispute = ?", *f.Dispute)
 	}

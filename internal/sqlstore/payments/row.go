@@ -10,7 +10,6 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order/payment"
-	"seckill/internal/sqlstore/refunds"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -74,10 +73,7 @@ func (r *Row) Save(tx *gorm.DB) error {
 		"stuck_time", "refusal", "close_time", "return_time", "gone_before", "returned", "dispute", "disputed",
 		"dispute_time", "reference", "progress", "progress_time", "progress_until", "failure", "lost_time",
 		"lost_before").Updates(r).Error
-	if err != nil {
-		return fmt.Errorf("writing payment %s: %w", r.ID, err)
-	}
-	return nil
+	return sqlkit.Wrapf(err, "writing payment %s", r.ID)
 }
 
 // Accept records that the order is paid with the payment.
@@ -99,7 +95,7 @@ func (r *Row) HasUnseen(tx *gorm.DB) (bool, error) {
 	if r.State != payment.Received {
 		return false, nil
 	}
-	found, err := refunds.Of(tx, []string{r.ID})
+	found, err := refundsOf(tx, []string{r.ID})
 	return slices.ContainsFunc(found[r.ID], payment.Refund.NeedsStaff), err
 }
 

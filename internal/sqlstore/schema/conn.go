@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/sqlstore/schema/ddl"
 	"seckill/internal/sqlstore/sqlkit"
 )
@@ -62,9 +63,7 @@ func (c *guardedConn) execute(ctx context.Context, query string, args []driver.N
 		}
 		c.lease.log.WarnContext(ctx, "a transaction uses a table that is to be altered: trying again", "try", try,
 			"of", alterTries, "statement", query, "error", err)
-		select {
-		case <-time.After(alterPause):
-		case <-ctx.Done():
+		if retry.Sleep(ctx, alterPause); ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 	}

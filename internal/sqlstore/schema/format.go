@@ -24,10 +24,7 @@ const firstVersion = 1000
 // there, and the ledger's id. The schema must be this program's (Migrate, Check).
 func (s *Schema) Word(ctx context.Context) (string, error) {
 	_, ledger, err := s.readFormat(ctx, s.db.Pool())
-	if err != nil {
-		return "", sqlkit.ReadError("reading "+formatTable, err)
-	}
-	return migrations.Format + "/" + ledger, nil
+	return migrations.Format + "/" + ledger, sqlkit.ReadError("reading "+formatTable, err)
 }
 
 // Raise makes 1.0 refuse the ledger from now on, because something is switched on that it would misread. Repeating it

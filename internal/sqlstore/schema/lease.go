@@ -11,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"seckill/internal/kit/periodic"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -122,16 +123,7 @@ func (l *lease) change(ctx context.Context, statement string, args ...any) (bool
 
 // keep renews the lease until ctx ends. It retries failures; guardedConn notices if the lease was lost.
 func (l *lease) keep(ctx context.Context) {
-	ticker := time.NewTicker(l.length / 3)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			_ = l.renew(ctx)
-		}
-	}
+	_ = periodic.Every(ctx, l.length/3, func(ctx context.Context) { _ = l.renew(ctx) })
 }
 
 // guard returns a connector whose connections execute nothing without the lease.

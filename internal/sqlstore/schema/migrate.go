@@ -15,6 +15,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/migrations"
 )
@@ -49,10 +50,7 @@ func (s *Schema) Migrate(ctx context.Context) ([]string, error) {
 	if err == nil {
 		err = s.checkFormat(ctx, s.db.Pool())
 	}
-	if err != nil {
-		err = sqlkit.ReadError(fmt.Sprintf("migrating the %s schema", s.db.Dialect()), err)
-	}
-	return applied, err
+	return applied, sqlkit.ReadError(fmt.Sprintf("migrating the %s schema", s.db.Dialect()), err)
 }
 
 // migrateAlone migrates while no other instance does. SQLite needs no lease: one process has the file.
@@ -91,8 +89,6 @@ func (s *Schema) migrateUnder(ctx context.Context, lease *lease) ([]string, erro
 
 // awaitLease waits for the lease, and reports whether it got it; it does not if another instance migrates meanwhile.
 func (s *Schema) awaitLease(ctx context.Context, lease *lease) (bool, error) {
-	poll := time.NewTicker(leasePoll)
-	defer poll.Stop()
 	for deadline := time.Now().Add(migrationWait); ; {
 		if taken, err := lease.take(ctx); taken || err != nil {
 			return taken, err
@@ -103,9 +99,7 @@ func (s *Schema) awaitLease(ctx context.Context, lease *lease) (bool, error) {
 		if time.Now().After(deadline) {
 			return false, fmt.Errorf("%w: no lease within %v", ErrBusy, migrationWait)
 		}
-		select {
-		case <-poll.C:
-		case <-ctx.Done():
+		if retry.Sleep(ctx, leasePoll); ctx.Err() != nil {
 			return false, ctx.Err()
 		}
 	}
@@ -214,10 +208,7 @@ func (s *Schema) versionStore() (database.Store, error) {
 		name = database.DialectSQLite3
 	}
 	versions, err := database.NewStore(name, versionTable)
-	if err != nil {
-		return nil, fmt.Errorf("preparing the table of migrations: %w", err)
-	}
-	return versions, nil
+	return versions, sqlkit.Wrapf(err, "preparing the table of migrations")
 }
 
 // ensureVersionTable creates the table of migrations with its first row. Goose does so too, but not when a process

@@ -50,10 +50,7 @@ func (p Plan) Takes() (sum time.Duration) {
 // ErrFormat.
 func (s *Schema) Plan(ctx context.Context) (Plan, error) {
 	p, err := s.plan(ctx)
-	if err != nil {
-		err = sqlkit.ReadError(fmt.Sprintf("planning the migration of the %s schema", s.db.Dialect()), err)
-	}
-	return p, err
+	return p, sqlkit.ReadError(fmt.Sprintf("planning the migration of the %s schema", s.db.Dialect()), err)
 }
 
 func (s *Schema) plan(ctx context.Context) (p Plan, err error) {

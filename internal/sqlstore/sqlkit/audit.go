@@ -39,10 +39,8 @@ func WriteAudit(tx *gorm.DB, now time.Time, by voucher.Author, row AuditRow) err
 			return err
 		}
 	}
-	if err := tx.Create(&row).Error; err != nil {
-		return fmt.Errorf("writing the audit trail: %w", err)
-	}
-	return nil
+	err := tx.Create(&row).Error
+	return Wrapf(err, "writing the audit trail")
 }
 
 // ShopOf returns the shop of a voucher; 0 if there is no such voucher.

@@ -14,6 +14,7 @@ import (
 
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/day"
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 )
 
@@ -141,10 +142,8 @@ func (d *DB) Log() *slog.Logger { return d.log }
 
 // Close closes all connections. Transactions that are still open are rolled back.
 func (d *DB) Close() error {
-	if err := d.pool.Close(); err != nil {
-		return fmt.Errorf("closing the %s pool: %w", d.dialect, err)
-	}
-	return nil
+	err := d.pool.Close()
+	return Wrapf(err, "closing the %s pool", d.dialect)
 }
 
 // Read returns a session for statements outside transactions. Each takes a permit of the pool while it runs: results
@@ -198,7 +197,10 @@ func (d *DB) noteFailure(ctx context.Context, err error) {
 		d.failed.Store(&failure{d.now(), err})
 	}
 	if IsReadOnly(err) {
-		d.dropIdle()
+		// The unused connections lead to a server that is read-only since a failover, for as long as they live. New
+		// ones go where the address points now.
+		d.pool.SetMaxIdleConns(0)
+		d.pool.SetMaxIdleConns(d.maxConns)
 	}
 }
 
@@ -225,21 +227,21 @@ func (d *DB) WriteRetry(ctx context.Context, f func(tx *gorm.DB) error) error {
 		if try == MaxTries || !IsContended(err) {
 			return err
 		}
-		pause := time.NewTimer(retryPause << try) // the other transaction needs time to finish
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
+		if retry.Sleep(ctx, retryPause<<try); ctx.Err() != nil { // the other transaction needs time to finish
 			return err
 		}
 	}
 }
 
-// dropIdle closes the unused connections. After a failover they lead to a server that is now read-only, for as long as
-// they live; new connections go where the address points now.
-func (d *DB) dropIdle() {
-	d.pool.SetMaxIdleConns(0)
-	d.pool.SetMaxIdleConns(d.maxConns)
+// WriteNow is WriteRetry for a transaction that first reads LedgerTime.
+func (d *DB) WriteNow(ctx context.Context, f func(tx *gorm.DB, now time.Time) error) error {
+	return d.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := d.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		return f(tx, now)
+	})
 }
 
 // Currency returns the currency of all amounts, a code of ISO 4217.

@@ -68,6 +68,14 @@ func ReadError(what string, err error) error {
 	}
 }
 
+// Wrapf adds to an error what was being done. No error stays none.
+func Wrapf(err error, doing string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(doing, args...), err)
+}
+
 // HookError converts the error of a feature's hook. It wraps the error only if the database is busy or unreachable, or
 // the caller has given up. From any other error it keeps only the text: a feature's duplicate key must not be taken for
 // another order of the user, nor a rejected value for an order that cannot be recorded. The transaction is rolled back,
@@ -95,24 +103,25 @@ func IsContended(err error) bool {
 
 // isBusy reports whether SQLite's file is locked by another program.
 func isBusy(err error) bool {
-	const primary = 0xff // the low byte; the other bytes have details
+	code := primaryCode(err)
+	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
+}
+
+// primaryCode returns the primary code of SQLite's error: the low byte, without details. It is SQLITE_OK for any other
+// error.
+func primaryCode(err error) int {
 	lite, ok := errors.AsType[*sqlite.Error](err)
-	return ok && (lite.Code()&primary == sqlite3.SQLITE_BUSY || lite.Code()&primary == sqlite3.SQLITE_LOCKED)
+	if !ok {
+		return sqlite3.SQLITE_OK
+	}
+	return lite.Code() & 0xff
 }
 
 // isFull reports whether SQLite's file can no longer be written.
-func isFull(err error) bool {
-	const primary = 0xff
-	lite, ok := errors.AsType[*sqlite.Error](err)
-	return isOutOfSpace(err) || ok && lite.Code()&primary == sqlite3.SQLITE_IOERR
-}
+func isFull(err error) bool { return isOutOfSpace(err) || primaryCode(err) == sqlite3.SQLITE_IOERR }
 
 // isOutOfSpace reports whether there is no room to write SQLite's file.
-func isOutOfSpace(err error) bool {
-	const primary = 0xff
-	lite, ok := errors.AsType[*sqlite.Error](err)
-	return ok && lite.Code()&primary == sqlite3.SQLITE_FULL
-}
+func isOutOfSpace(err error) bool { return primaryCode(err) == sqlite3.SQLITE_FULL }
 
 // IsDuplicate reports whether err means that a row with the key exists.
 func IsDuplicate(err error) bool {
@@ -180,9 +189,8 @@ func IsAway(err error) bool {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return !isStatements(my)
 	}
-	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
-		const primary = 0xff
-		switch lite.Code() & primary {
+	if code := primaryCode(err); code != sqlite3.SQLITE_OK {
+		switch code {
 		case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_RANGE,
 			sqlite3.SQLITE_ERROR, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_MISUSE:
 			return false

@@ -31,8 +31,5 @@ func RaiseFence(tx *gorm.DB, name string, token int64) error {
 	case err == nil && row.Token < token:
 		err = tx.Model(&FenceRow{}).Where("name = ?", name).Update("token", token).Error
 	}
-	if err != nil {
-		return fmt.Errorf("raising the fence of %s: %w", name, err)
-	}
-	return nil
+	return Wrapf(err, "raising the fence of %s", name)
 }

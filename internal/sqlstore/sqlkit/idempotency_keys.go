@@ -2,12 +2,14 @@ package sqlkit
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"time"
 
 	"gorm.io/gorm"
 
 	"seckill/internal/kit/idempotency"
+	"seckill/internal/order"
 )
 
 // keyRow is a finished request and what it made, by its Idempotency-Key.
@@ -31,9 +33,14 @@ func (r keyRow) again(k idempotency.Key) error {
 	return &idempotency.RepeatedError{Made: r.Made}
 }
 
-// FindKey returns nil for the key of a request that has not been done. Errors: *idempotency.RepeatedError for a request
+// FindKey implements httpapi.Keys.
+func (d *DB) FindKey(ctx context.Context, k idempotency.Key) error {
+	return ReadError("repeating a request", findKey(d.Read(ctx), k))
+}
+
+// findKey returns nil for the key of a request that has not been done. Errors: *idempotency.RepeatedError for a request
 // that has been done, idempotency.ErrReused if the key was used for another request.
-func FindKey(db *gorm.DB, k idempotency.Key) error {
+func findKey(db *gorm.DB, k idempotency.Key) error {
 	var rows []keyRow
 	if err := db.Where("caller = ? AND request_key = ?", k.Caller, k.Name).Find(&rows).Error; err != nil {
 		return fmt.Errorf("looking for the idempotency key: %w", err)
@@ -44,7 +51,7 @@ func FindKey(db *gorm.DB, k idempotency.Key) error {
 	return rows[0].again(k)
 }
 
-// ClaimKey begins a transaction that may be done once for each key: its error, which is one of FindKey's, must end the
+// ClaimKey begins a transaction that may be done once for each key: its error, which is one of findKey's, must end the
 // transaction. It waits for another transaction with the same key. made is the id of the thing that the transaction
 // makes; if it is not known yet, call [MadeByKey] before the end of the transaction.
 func ClaimKey(tx *gorm.DB, now time.Time, k idempotency.Key, made string) error {
@@ -54,8 +61,8 @@ func ClaimKey(tx *gorm.DB, now time.Time, k idempotency.Key, made string) error 
 	row := keyRow{Caller: k.Caller, Name: k.Name, Route: k.Route, Body: k.Body[:], Made: made, CreateTime: now}
 	switch err := tx.Create(&row).Error; {
 	case IsDuplicate(err):
-		// FindKey's error ends the wait: it means that the row is there.
-		return AwaitRow(tx.Statement.Context, func() (bool, error) { return false, FindKey(tx, k) })
+		// findKey's error ends the wait: it means that the row is there.
+		return AwaitRow(tx.Statement.Context, func() (bool, error) { return false, findKey(tx, k) })
 	case err != nil:
 		return fmt.Errorf("storing the idempotency key: %w", err)
 	}
@@ -68,15 +75,24 @@ func MadeByKey(tx *gorm.DB, k idempotency.Key, made string) error {
 		return nil
 	}
 	err := tx.Model(&keyRow{}).Where("caller = ? AND request_key = ?", k.Caller, k.Name).Update("made", made).Error
-	if err != nil {
-		return fmt.Errorf("noting what the request made: %w", err)
-	}
-	return nil
+	return Wrapf(err, "noting what the request made")
 }
 
-// ForgetKeys deletes the oldest of the keys that are older than age, about n at most, and returns their number.
-func ForgetKeys(tx *gorm.DB, now time.Time, age time.Duration, n int) (int, error) {
-	due := tx.Where("create_time < ?", now.Add(-age))
+// ForgetKeys is for service.KeyCleaner.
+func (d *DB) ForgetKeys(ctx context.Context, token int64, age time.Duration, n int) (forgotten int, err error) {
+	err = d.WriteNow(ctx, func(tx *gorm.DB, now time.Time) (err error) {
+		if err := RaiseFence(tx, order.KeysJob, token); err != nil {
+			return err
+		}
+		forgotten, err = forgetKeys(tx, now.Add(-age), n)
+		return err
+	})
+	return forgotten, ReadError("deleting old idempotency keys", err)
+}
+
+// forgetKeys deletes the oldest of the keys from before the given time, about n at most, and returns their number.
+func forgetKeys(tx *gorm.DB, before time.Time, n int) (int, error) {
+	due := tx.Where("create_time < ?", before)
 	var last []time.Time // the time of the nth key
 	err := due.Session(&gorm.Session{}).Model(&keyRow{}).Order("create_time").Offset(n-1).Limit(1).
 		Pluck("create_time", &last).Error

@@ -84,10 +84,11 @@ func OpenMySQL(ctx context.Context, dsn string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := mysqlPool(cfg, sessionSettings(cfg.ReadTimeout))
+	connector, err := newSessionConnector(cfg, sessionSettings(cfg.ReadTimeout))
 	if err != nil {
 		return nil, err
 	}
+	pool := sql.OpenDB(connector)
 	pool.SetMaxOpenConns(o.MaxConns)
 	pool.SetMaxIdleConns(o.MaxConns)
 	pool.SetConnMaxLifetime(connLifetime)
@@ -193,14 +194,6 @@ func newSessionConnector(cfg *mysql.Config, statements []string) (*sessionConnec
 		return nil, fmt.Errorf("%w: %w", ErrDSN, err)
 	}
 	return &sessionConnector{Connector: connector, statements: statements}, nil
-}
-
-func mysqlPool(cfg *mysql.Config, statements []string) (*sql.DB, error) {
-	connector, err := newSessionConnector(cfg, statements)
-	if err != nil {
-		return nil, err
-	}
-	return sql.OpenDB(connector), nil
 }
 
 // Connect implements driver.Connector.

@@ -2,7 +2,6 @@ package sqlkit
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"gorm.io/gorm"
@@ -55,14 +54,7 @@ func (d *DB) bind(c callbacks, step string) error {
 		defer permit.Release()
 		send(db)
 	})
-	return stepError(step, err)
-}
-
-func stepError(step string, err error) error {
-	if err != nil {
-		return fmt.Errorf("wrapping GORM's step %s: %w", step, err)
-	}
-	return nil
+	return Wrapf(err, "wrapping GORM's step %s", step)
 }
 
 // hasPermit reports whether the statement needs no permit of its own: it belongs to a transaction or to streamed rows,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 )
 
@@ -39,6 +41,16 @@ func List[T, R any](query *gorm.DB, what string, domain func(*T) R) ([]R, error)
 		return nil, ReadError(what, err)
 	}
 	return Map(rows, domain), nil
+}
+
+// Equal restricts a query to rows whose columns have the given ids. A zero id does not restrict.
+func Equal(query *gorm.DB, columns map[string]int64) *gorm.DB {
+	for _, column := range slices.Sorted(maps.Keys(columns)) {
+		if id := columns[column]; id != 0 {
+			query = query.Where(column+" = ?", id)
+		}
+	}
+	return query
 }
 
 // Map returns the results of f for each row.
@@ -80,10 +92,8 @@ func AwaitRow(ctx context.Context, find func() (found bool, err error)) error {
 		if found, err := find(); found || err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if retry.Sleep(ctx, time.Millisecond); ctx.Err() != nil {
 			return fmt.Errorf("waiting for a row that is there: %w", context.Cause(ctx))
-		case <-time.After(time.Millisecond):
 		}
 	}
 }
@@ -115,11 +125,22 @@ func Truncate(s string, n int) string {
 }
 
 // At returns the time of a column: the zero time for NULL.
-func At(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
+func At(t *time.Time) time.Time { return Value(t) }
+
+// Value returns the value of a column: the zero value for NULL.
+func Value[T any](column *T) (value T) {
+	if column != nil {
+		value = *column
 	}
-	return *t
+	return value
+}
+
+// OrNull is the reverse of Value.
+func OrNull[T comparable](value T) *T {
+	if value == *new(T) {
+		return nil
+	}
+	return &value
 }
 
 // Stamp is the reverse of At.

@@ -50,10 +50,8 @@ func Count(tx *gorm.DB, dialect sqlkit.Dialect, expired []order.Order, now time.
 	for _, user := range slices.Sorted(maps.Keys(orders)) {
 		rows = append(rows, row{UserID: user, Expired: orders[user], LastTime: now, Number: number})
 	}
-	if err := tx.Clauses(add(dialect, now)).CreateInBatches(rows, sqlkit.BatchRows).Error; err != nil {
-		return fmt.Errorf("counting the expired orders of %d users: %w", len(rows), err)
-	}
-	return nil
+	err = tx.Clauses(add(dialect, now)).CreateInBatches(rows, sqlkit.BatchRows).Error
+	return sqlkit.Wrapf(err, "counting the expired orders of %d users", len(rows))
 }
 
 // add adds to the rows of users that have one; a count that is too old begins anew.

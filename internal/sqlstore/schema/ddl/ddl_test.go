@@ -26,7 +26,7 @@ func TestMigrationsAreOnline(t *testing.T) {
 			t.Errorf("%s has no statement", name)
 		}
 		for _, s := range statements {
-			if err := s.Online(); err != nil {
+			if err := online(s); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -116,7 +116,7 @@ func TestOnline(t *testing.T) {
 		"CREATE TABLE IF NOT EXISTS t (a INT) SELECT 1": "not one of the forms",
 	} {
 		for _, s := range ddl.Parse("-- +goose Up\n-- A comment; with a semicolon.\n" + text + "; -- here\n") {
-			switch err := s.Online(); {
+			switch err := online(s); {
 			case wrong == "" && err != nil:
 				t.Errorf("%s: %v", text, err)
 			case wrong != "" && (err == nil || !strings.Contains(err.Error(), wrong)):

@@ -1,6 +1,4 @@
-// Package refunds reads and writes the refunds of payments. Every change of one is made under the lock of its payment's
-// order.
-package refunds
+package payments
 
 import (
 	"fmt"
@@ -13,7 +11,8 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-type row struct {
+// refundRow is a refund of a payment. Every change of one is made under the lock of its payment's order.
+type refundRow struct {
 	Number     int64               `gorm:"column:number;primaryKey;autoIncrement"`
 	ID         string              `gorm:"column:id"`
 	PaymentID  string              `gorm:"column:payment_id"`
@@ -32,9 +31,9 @@ type row struct {
 }
 
 // TableName implements gorm's schema.Tabler.
-func (*row) TableName() string { return "tb_refund" }
+func (*refundRow) TableName() string { return "tb_refund" }
 
-func (r *row) refund() payment.Refund {
+func (r *refundRow) refund() payment.Refund {
 	return payment.Refund{
 		ID: r.ID, Number: r.Number, PaymentID: r.PaymentID, Amount: r.Amount, State: r.State, Origin: r.Origin,
 		Reference: r.Reference, Actor: r.Actor, Why: r.Why, Failure: r.Failure, CreatedAt: r.CreateTime,
@@ -43,8 +42,8 @@ func (r *row) refund() payment.Refund {
 	}
 }
 
-func rowOf(r payment.Refund) row {
-	return row{
+func refundRowOf(r payment.Refund) refundRow {
+	return refundRow{
 		ID: r.ID, Number: r.Number, PaymentID: r.PaymentID, Amount: r.Amount, State: r.State, Origin: r.Origin,
 		Reference: r.Reference, Actor: r.Actor, Why: r.Why, Failure: r.Failure, CreateTime: r.CreatedAt,
 		SendTime: sqlkit.Stamp(r.SentAt), DoneTime: sqlkit.Stamp(r.DoneAt), FailTime: sqlkit.Stamp(r.FailedAt),
@@ -52,11 +51,11 @@ func rowOf(r payment.Refund) row {
 	}
 }
 
-// Of returns the refunds of payments, by payment, the oldest first.
-func Of(db *gorm.DB, payments []string) (map[string][]payment.Refund, error) {
+// refundsOf returns the refunds of payments, by payment, the oldest first.
+func refundsOf(db *gorm.DB, payments []string) (map[string][]payment.Refund, error) {
 	found := make(map[string][]payment.Refund)
 	for part := range sqlkit.Chunks(payments) {
-		var rows []row
+		var rows []refundRow
 		if err := db.Where("payment_id IN ?", part).Order("payment_id, number").Find(&rows).Error; err != nil {
 			return nil, fmt.Errorf("reading the refunds of %d payments: %w", len(part), err)
 		}
@@ -67,40 +66,17 @@ func Of(db *gorm.DB, payments []string) (map[string][]payment.Refund, error) {
 	return found, nil
 }
 
-// In returns up to n refunds in a state, of one origin or, with 0, of any, the oldest first.
-func In(db *gorm.DB, state payment.RefundState, origin payment.Origin, n int) ([]payment.Refund, error) {
-	query := db.Where("state = ?", state)
-	if origin != 0 {
-		query = query.Where("origin = ?", origin)
-	}
-	var rows []row
-	if err := query.Order("number").Limit(n).Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("reading refunds that are %s: %w", state, err)
-	}
-	return sqlkit.Map(rows, (*row).refund), nil
-}
-
-// CountUnseen returns how many refunds of parts have failed, and nobody has seen to them.
-func CountUnseen(db *gorm.DB) (n int64, err error) {
-	err = db.Model(&row{}).Where("state = ? AND close_time IS NULL AND origin <> ?", payment.RefundFailed,
-		payment.OriginAll).Count(&n).Error
-	if err != nil {
-		return 0, fmt.Errorf("counting refunds that have failed: %w", err)
-	}
-	return n, nil
-}
-
-// Save writes what has changed in the refunds of one payment.
-func Save(tx *gorm.DB, before, after []payment.Refund) error {
+// saveRefunds writes what has changed in the refunds of one payment.
+func saveRefunds(tx *gorm.DB, before, after []payment.Refund) error {
 	for _, old := range before {
 		if !slices.ContainsFunc(after, func(r payment.Refund) bool { return r.Number == old.Number }) {
-			if err := tx.Delete(&row{Number: old.Number}).Error; err != nil {
+			if err := tx.Delete(&refundRow{Number: old.Number}).Error; err != nil {
 				return fmt.Errorf("removing refund %s: %w", old.ID, err)
 			}
 		}
 	}
 	for i := range after {
-		r := rowOf(after[i])
+		r := refundRowOf(after[i])
 		var err error
 		switch {
 		case r.Number == 0:

@@ -1,29 +1,28 @@
-package ordertest
+package outbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"seckill/internal/order"
 	"seckill/internal/order/operation"
-	"seckill/internal/order/payment"
+	"seckill/internal/order/ordertest"
 )
 
-// The states of an operation of FakeOperations in the ledger.
+// The states of an operation of fakeOperations in the ledger.
 const (
-	PendingOp = iota
-	AppliedOp
-	RefusedOp
+	pendingOp = iota
+	appliedOp
+	refusedOp
 	absorbedOp
 	voidOp
 )
 
-// FakeOperations is one voucher's operations, its stock in the ledger, and its sale in Redis, with faults.
-type FakeOperations struct {
-	Faults
+// fakeOperations is one voucher's operations, its stock in the ledger, and its sale in Redis, with faults.
+type fakeOperations struct {
+	ordertest.Faults
+
 	Ops     []operation.Operation // ops[i] has the number i+1
 	States  []int
 	Stock   int64 // the stock in the ledger
@@ -41,35 +40,34 @@ type FakeOperations struct {
 	Pendings, Applies int
 	Arrived           chan struct{} // gets a value when Pending is called, if set
 	Leave             chan struct{} // Pending returns after a value from it, if set
-	pendingOf         []int64       // the result of SalesWithPending
 }
 
-// NewFakeOperations returns a sale with that stock and no operations.
-func NewFakeOperations(stock int64) *FakeOperations {
-	return &FakeOperations{
-		Faults: Faults{Before: map[string]int{}, After: map[string]int{}},
+// newFakeOperations returns a sale with that stock and no operations.
+func newFakeOperations(stock int64) *fakeOperations {
+	return &fakeOperations{
+		Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}},
 		Stock:  stock, Sale: stock, Epoch: 1, taken: map[int64]bool{},
 	}
 }
 
 // Commit writes an operation as the ledger does: one that gives units raises the ledger's stock at once.
-func (f *FakeOperations) Commit(kind operation.Kind, delta, orderID int64) {
+func (f *fakeOperations) Commit(kind operation.Kind, delta, orderID int64) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	f.Ops = append(f.Ops, operation.Operation{
-		VoucherID: VoucherA, Number: int64(len(f.Ops) + 1), Kind: kind, Delta: delta, OrderID: orderID,
+		VoucherID: ordertest.VoucherA, Number: int64(len(f.Ops) + 1), Kind: kind, Delta: delta, OrderID: orderID,
 	})
-	f.States = append(f.States, PendingOp)
+	f.States = append(f.States, pendingOp)
 	f.Stock += max(0, delta)
 }
 
-func (f *FakeOperations) Pending(
+func (f *fakeOperations) Pending(
 	ctx context.Context, _ int64, n int,
 ) (ops []operation.Operation, last int64, err error) {
 	err = f.Call("pending", func() error {
 		f.Pendings++
 		for i, op := range f.Ops {
-			if f.States[i] == PendingOp && len(ops) < n {
+			if f.States[i] == pendingOp && len(ops) < n {
 				ops = append(ops, op)
 			}
 		}
@@ -86,12 +84,12 @@ func (f *FakeOperations) Pending(
 	return ops, last, err
 }
 
-func (f *FakeOperations) Apply(
+func (f *fakeOperations) Apply(
 	_ context.Context, sale order.SaleRef, ops []operation.Operation, last int64,
 ) (app operation.ApplyResult, err error) {
 	err = f.Call("apply", func() error {
 		f.Applies++
-		if sale.VoucherID != VoucherA {
+		if sale.VoucherID != ordertest.VoucherA {
 			return fmt.Errorf("no voucher %d", sale.VoucherID)
 		}
 		app = operation.ApplyResult{State: f.Redis, Epoch: f.Epoch, Applied: f.Applied}
@@ -132,22 +130,22 @@ func (f *FakeOperations) Apply(
 	return app, err
 }
 
-func (f *FakeOperations) CompleteOperations(_ context.Context, _ int64, results []operation.Result) error {
+func (f *fakeOperations) CompleteOperations(_ context.Context, _ int64, results []operation.Result) error {
 	conflict := false
 	err := f.Call("settled", func() error {
 		for _, r := range results {
 			i := r.Number - 1
-			if f.States[i] != PendingOp {
+			if f.States[i] != pendingOp {
 				continue
 			}
-			f.States[i] = AppliedOp
+			f.States[i] = appliedOp
 			if f.Ops[i].Takes() {
 				switch {
 				case !r.Taken:
-					f.States[i] = RefusedOp
+					f.States[i] = refusedOp
 				case f.Clashes > 0:
 					f.Clashes--
-					f.States[i] = RefusedOp
+					f.States[i] = refusedOp
 					conflict = true
 				default:
 					f.Stock += f.Ops[i].Delta
@@ -162,12 +160,11 @@ func (f *FakeOperations) CompleteOperations(_ context.Context, _ int64, results 
 	return err
 }
 
-func (f *FakeOperations) SalesWithPending(context.Context, int) (sales []int64, err error) {
+func (f *fakeOperations) SalesWithPending(context.Context, int) (sales []int64, err error) {
 	err = f.Call("sales", func() error {
-		if slices.Contains(f.States, PendingOp) {
-			sales = []int64{VoucherA}
+		if slices.Contains(f.States, pendingOp) {
+			sales = []int64{ordertest.VoucherA}
 		}
-		sales = append(sales, f.pendingOf...)
 		return nil
 	})
 	return sales, err
@@ -175,11 +172,11 @@ func (f *FakeOperations) SalesWithPending(context.Context, int) (sales []int64, 
 
 // Rebuild does what a rebuild does: it absorbs operations that give, voids those that take, and publishes the ledger's
 // stock.
-func (f *FakeOperations) Rebuild() {
+func (f *fakeOperations) Rebuild() {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	for i, op := range f.Ops {
-		if f.States[i] == PendingOp {
+		if f.States[i] == pendingOp {
 			if f.States[i] = absorbedOp; op.Takes() {
 				f.States[i] = voidOp
 			}
@@ -187,56 +184,4 @@ func (f *FakeOperations) Rebuild() {
 	}
 	f.Redis, f.Applied, f.Sale = operation.ApplyDone, int64(len(f.Ops)), f.Stock
 	f.Epoch++
-}
-
-// CountingObserver counts what outbox, expirer and payments report.
-type CountingObserver struct {
-	Faults                                                                 // for its mutex
-	Applied, Refused, Failed, SalesBehind, Expired, Refunds, FailedRefunds int
-	RefusedRefunds                                                         int // for good
-	Payments                                                               []payment.State
-	NeedStaff                                                              payment.NeedStaff
-}
-
-func (c *CountingObserver) Count(f func()) {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	f()
-}
-
-func (c *CountingObserver) OperationsApplied(applied, refused int, _ time.Duration, err error) {
-	c.Count(func() {
-		c.Applied += applied
-		c.Refused += refused
-		if err != nil {
-			c.Failed++
-		}
-	})
-}
-
-func (c *CountingObserver) OutboxBehind(sales int) { c.Count(func() { c.SalesBehind = sales }) }
-func (c *CountingObserver) OrdersExpired(n int, _ time.Duration) {
-	c.Count(func() { c.Expired += n })
-}
-
-func (c *CountingObserver) PaymentReceived(state payment.State) {
-	c.Count(func() { c.Payments = append(c.Payments, state) })
-}
-
-func (c *CountingObserver) PaymentRefunded(err error) {
-	c.Count(func() {
-		if _, refused := errors.AsType[*payment.RefusedError](err); refused {
-			c.RefusedRefunds++
-			return
-		}
-		if err != nil {
-			c.FailedRefunds++
-			return
-		}
-		c.Refunds++
-	})
-}
-
-func (c *CountingObserver) PaymentsNeedStaff(n payment.NeedStaff, _ error) {
-	c.Count(func() { c.NeedStaff = n })
 }
