@@ -235,6 +235,17 @@ func (d *DB) WriteRetry(ctx context.Context, f func(tx *gorm.DB) error) error {
 	}
 }
 
+// WriteAt is WriteRetry for a transaction that begins by reading the ledger's time.
+func (d *DB) WriteAt(ctx context.Context, f func(tx *gorm.DB, now time.Time) error) error {
+	return d.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := d.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		return f(tx, now)
+	})
+}
+
 // dropIdle closes the unused connections. After a failover they lead to a server that is now read-only, for as long as
 // they live; new connections go where the address points now.
 func (d *DB) dropIdle() {
