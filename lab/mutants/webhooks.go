@@ -13,7 +13,7 @@ func inWebhooks() []mutant.Mutant {
 		queue, replay  = feature + "ledger_queue.go", feature + "ledger_replay.go"
 		pass, delivery = feature + "dispatch/pass.go", feature + "dispatch/delivery.go"
 
-		sender, dialled = feature + "sender/sender.go", "internal/kit/dialguard/dialguard.go"
+		client, dialled = "internal/kit/dialguard/client.go", "internal/kit/dialguard/dialguard.go"
 	)
 	return []mutant.Mutant{
 		packageMutant("events are numbered as they were written, not as they were committed", ledger,
@@ -121,7 +121,7 @@ func inWebhooks() []mutant.Mutant {
 			},
 		),
 		packageMutant("a redirect is followed", sending, "TestAnswers", "a redirect was followed",
-			mutant.Change{File: sender, From: `return http.ErrUseLastResponse`, To: `return nil`},
+			mutant.Change{File: client, From: `return http.ErrUseLastResponse`, To: `return nil`},
 		),
 		packageMutant("a private address is dialled", "./internal/kit/dialguard", "TestAddresses",
 			"192.168.1.1: by https true", mutant.Change{File: dialled, From: `ip.IsPrivate(), `, To: ``},
