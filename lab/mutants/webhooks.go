@@ -45,7 +45,7 @@ func inWebhooks() []mutant.Mutant {
 `, To: `		if err := readWork(tx, &w, n); err != nil {
 			return err
 		}
-		return tx.Model(&row).Update("next_number", w.Next).Error
+		return tx.Model(row).Update("next_number", w.Next).Error
 `},
 		),
 		packageMutant("a page of rare events looks at all events", ledger, "TestDeliveriesLookAtFewEvents",

@@ -39,13 +39,6 @@ func (r *eventRow) event() dispatch.Event {
 	return e
 }
 
-func newEventRow(e dispatch.Event) eventRow {
-	return eventRow{
-		ShopID: e.ShopID, Subject: e.Subject, SubjectNumber: e.SubjectNumber, Type: e.Type,
-		Body: string(e.Body), CreateTime: e.At,
-	}
-}
-
 type sequenceRow struct {
 	ID     int   `gorm:"column:id;primaryKey;autoIncrement:false"`
 	Number int64 `gorm:"column:number"`
@@ -54,7 +47,8 @@ type sequenceRow struct {
 // TableName implements gorm's schema.Tabler.
 func (sequenceRow) TableName() string { return "tb_webhook_sequence" }
 
-// EventsWritten implements dispatch.Numberer.
+// EventsWritten reports whether events are written: there is an endpoint, or those of all shops are. It answers from
+// memory for up to a second. Error: order.ErrUnavailable.
 func (l *Ledger) EventsWritten(ctx context.Context) (bool, error) {
 	if err := l.subscribed.refresh(l.db.Read(ctx)); err != nil {
 		return false, sqlkit.ReadError("looking for webhook endpoints", err)
@@ -62,8 +56,9 @@ func (l *Ledger) EventsWritten(ctx context.Context) (bool, error) {
 	return len(l.subscribed.known()) > 0, nil
 }
 
-// NumberEvents implements dispatch.Numberer. It locks the row of the sequence before it reads the events, so a reader
-// that sees a number sees all lower ones. It reads only committed events and waits for no others. Events of one subject
+// NumberEvents numbers up to n committed events, and returns how many it has numbered: 0 if there were none, or while
+// another instance does it. It locks the row of the sequence before it reads the events, so a reader that sees a number
+// sees all lower ones. It reads only committed events and waits for no others. Events of one subject
 // are numbered in the order in which they were written, because each was written under the subject's lock.
 func (l *Ledger) NumberEvents(ctx context.Context, n int) (numbered int, err error) {
 	waiting, err := l.anyUnnumbered(ctx)
@@ -94,10 +89,7 @@ func (l *Ledger) NumberEvents(ctx context.Context, n int) (numbered int, err err
 		return tx.Model(&sequenceRow{}).Where("id = 1").Update("number",
 			sequence[0].Number+int64(numbered)).Error
 	})
-	if err != nil {
-		return 0, sqlkit.ReadError("numbering events", err)
-	}
-	return numbered, nil
+	return numbered, sqlkit.ReadError("numbering events", err)
 }
 
 func (l *Ledger) anyUnnumbered(ctx context.Context) (bool, error) {

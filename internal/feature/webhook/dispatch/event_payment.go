@@ -35,9 +35,6 @@ func ofPayments() []Type {
 	}
 }
 
-// typeOfNews returns the type of the event about news of a payment.
-func typeOfNews(n payment.News) Type { return Type("payment." + string(n)) }
-
 // paymentData is a payment's whole state when the event is written, with the names that GET /admin/payment uses.
 type paymentData struct {
 	ID            string       `json:"id"`
@@ -99,7 +96,7 @@ type refundData struct {
 func EventOfPayment(c order.PaymentChange, refunds []payment.Refund, by trace.Parent) (Event, error) {
 	e := Event{
 		ShopID: c.Terms.ShopID, Subject: order.SubjectOfOrder(c.Order.ID), SubjectNumber: c.Order.Number(),
-		Type: typeOfNews(c.News), At: c.At,
+		Type: Type("payment." + string(c.News)), At: c.At,
 	}
 	data := paymentOf(payment.Account{Payment: c.Payment, Refunds: refunds}, e.ShopID, c.Terms.Currency)
 	if r := c.Refund; r.ID != "" {
