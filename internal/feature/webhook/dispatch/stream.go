@@ -144,7 +144,7 @@ type StreamQuery struct {
 }
 
 // Check returns a problem if the query names a type that there is not, or one twice.
-func (q StreamQuery) Check() *invalid.Problem { return checkTypesOf("type", q.Types) }
+func (q StreamQuery) Check() *invalid.Problem { return checkTypes("type", q.Types) }
 
 // StreamPage is a page of the stream.
 type StreamPage struct {
