@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"gorm.io/gorm"
@@ -104,30 +103,17 @@ func (l *Ledger) anyUnnumbered(ctx context.Context) (bool, error) {
 // numberStatement gives the events the numbers after last. MySQL looks each row up by its key (FORCE INDEX): a scan
 // would wait for events that are not committed.
 func (l *Ledger) numberStatement(ids []int64, last int64) string {
-	const head, longest = 256, 48 // bytes, about
-	text := make([]byte, 0, head+longest*len(ids))
-	between, numbered, behind := " WHEN ", " THEN ", " END WHERE id IN ("
+	row := " UNION ALL SELECT %d,%d"
 	if l.db.Dialect() == sqlkit.SQLite {
-		text = append(text, "UPDATE tb_webhook_event SET number = CASE id"...)
-	} else {
-		text = append(text, "UPDATE (SELECT 0 AS id, 0 AS number"...)
-		between, numbered = " UNION ALL SELECT ", ","
-		behind = ") AS given STRAIGHT_JOIN tb_webhook_event AS e FORCE INDEX (PRIMARY) ON e.id = given.id SET " +
-			"e.number = given.number"
+		row = " WHEN %d THEN %d"
 	}
+	var rows, all []byte
 	for i, id := range ids {
-		text = strconv.AppendInt(append(text, between...), id, 10)
-		text = strconv.AppendInt(append(text, numbered...), last+int64(i)+1, 10)
+		rows, all = fmt.Appendf(rows, row, id, last+int64(i)+1), fmt.Appendf(all, ",%d", id)
 	}
-	text = append(text, behind...)
-	if l.db.Dialect() != sqlkit.SQLite {
-		return string(text)
+	if l.db.Dialect() == sqlkit.SQLite {
+		return fmt.Sprintf("UPDATE tb_webhook_event SET number = CASE id%s END WHERE id IN (0%s)", rows, all)
 	}
-	for i, id := range ids {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = strconv.AppendInt(text, id, 10)
-	}
-	return string(append(text, ')'))
+	return fmt.Sprintf("UPDATE (SELECT 0 AS id, 0 AS number%s) AS given STRAIGHT_JOIN tb_webhook_event AS e "+
+		"FORCE INDEX (PRIMARY) ON e.id = given.id SET e.number = given.number", rows)
 }
