@@ -26,15 +26,6 @@ const (
 	PaymentReceived    Type = "payment.received"     // its money came in, and did not pay for the order
 )
 
-// ofPayments returns the types of events about payments.
-func ofPayments() []Type {
-	return []Type{
-		PaymentReturned, PaymentDisputed, PaymentDisputeWon, PaymentDisputeLost, PaymentStuck, PaymentRetried,
-		PaymentClosed, PaymentProcessing, PaymentFailed, PaymentCancelled, PaymentRefund,
-		PaymentReceived,
-	}
-}
-
 // paymentData is a payment's whole state when the event is written, with the names that GET /admin/payment uses.
 type paymentData struct {
 	ID            string       `json:"id"`
