@@ -89,13 +89,10 @@ func NewWaitlists(stores Stores, metrics *Metrics) *Waitlists {
 func (w *Waitlists) Close() { w.running.Wait() }
 
 // Join implements Service. The voucher comes from the catalog.
-func (w *Waitlists) Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error) {
-	p, err := w.join(ctx, Joining{UserID: userID, Standing: standing}, v)
-	w.metrics.Joined(err)
-	return p, err
-}
-
-func (w *Waitlists) join(ctx context.Context, j Joining, v voucher.Voucher) (Place, error) {
+func (w *Waitlists) Join(
+	ctx context.Context, userID int64, v voucher.Voucher, standing *bool,
+) (_ Place, err error) {
+	defer func() { w.metrics.Joined(err) }()
 	switch {
 	case v.Sale == nil:
 		return Place{}, voucher.ErrNotSeckill
@@ -104,7 +101,7 @@ func (w *Waitlists) join(ctx context.Context, j Joining, v voucher.Voucher) (Pla
 	case v.Status != voucher.OnShelf:
 		return Place{}, voucher.ErrOffShelf
 	}
-	answer, err := w.joinsOf(order.SaleOf(v)).Do(ctx, j)
+	answer, err := w.joinsOf(order.SaleOf(v)).Do(ctx, Joining{UserID: userID, Standing: standing})
 	if err != nil {
 		return Place{}, orUnavailable(err)
 	}
