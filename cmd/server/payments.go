@@ -107,7 +107,7 @@ func openRemote(cfg config.Config, userAgent string, log *slog.Logger) (payments
 		}
 		remote, err := remotepay.New(remotepay.Options{
 			Name: set.Name, URL: set.URL, Keys: keys, Allowed: cfg.Payment.Networks(), UserAgent: userAgent,
-			Observer: p.metrics, Log: log,
+			Metrics: p.metrics, Log: log,
 		})
 		if err != nil {
 			return payments{}, fmt.Errorf("%w: SECKILL_PAYMENT_PROVIDERS: %w (allowed: https on the public Internet, "+

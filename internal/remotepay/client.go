@@ -3,40 +3,18 @@ package remotepay
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"time"
 
 	"seckill/internal/kit/bulkhead"
-	"seckill/internal/kit/dialguard"
 	"seckill/internal/kit/signature"
 )
 
-const (
-	dialTimeout = 3 * time.Second
-	tlsTimeout  = 5 * time.Second
-	idleTimeout = 30 * time.Second
-	maxAnswer   = 64 << 10 // bytes of a body
-	maxHeader   = 16 << 10 // bytes
-	idleConns   = 32
-)
-
-func newClient(g dialguard.Guard, conf *tls.Config, secure bool) *http.Client {
-	dialer := &net.Dialer{Timeout: dialTimeout, Control: g.Control(secure)}
-	return &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{ // no Proxy: it would be dialled, and the provider's address not checked
-			DialContext: dialer.DialContext, TLSClientConfig: conf, TLSHandshakeTimeout: tlsTimeout,
-			MaxIdleConnsPerHost: idleConns, IdleConnTimeout: idleTimeout, MaxResponseHeaderBytes: maxHeader,
-			DisableCompression: true, ForceAttemptHTTP2: secure,
-		},
-	}
-}
+const maxAnswer = 64 << 10 // bytes of a body
 
 // request is one call.
 type request[T any] struct {
@@ -56,11 +34,11 @@ func call[T any](ctx context.Context, p *Provider, class bulkhead.Class, r reque
 	defer permit.Release()
 	began := time.Now()
 	a, err := send(ctx, p, r)
-	if err != nil && ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return answer{}, err // the caller has left: this says nothing about the provider
 	}
 	p.health.saw(ctx, p, err)
-	p.o.Observer.Called(p.o.Name, r.of, time.Since(began), err)
+	p.o.Metrics.called(p.o.Name, r.of, time.Since(began), err)
 	return a, err
 }
 
@@ -68,24 +46,13 @@ func send[T any](ctx context.Context, p *Provider, r request[T]) (answer, error)
 	ctx, cancel := context.WithTimeout(ctx, p.o.Timeout)
 	defer cancel()
 	now := time.Now()
-	body, err := encode(r.of, now, r.data)
+	body, err := json.Marshal(message[T]{r.of, now.UTC().Truncate(time.Millisecond), r.data})
 	if err != nil {
 		return answer{}, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.o.URL.String(), bytes.NewReader(body))
+	res, err := p.post(ctx, r.of+"-"+r.id, p.o.Keys, now, body)
 	if err != nil {
 		return answer{}, err
-	}
-	id := r.of + "-" + r.id
-	h := req.Header
-	h.Set("Content-Type", "application/json")
-	h.Set("User-Agent", p.o.UserAgent)
-	h.Set(signature.IDHeader, id)
-	h.Set(signature.TimeHeader, strconv.FormatInt(now.Unix(), 10))
-	h.Set(signature.SignatureHeader, signature.Sign(p.o.Keys, id, now, body))
-	res, err := p.client.Do(req)
-	if err != nil {
-		return answer{}, failureOf(err)
 	}
 	defer func() { _ = res.Body.Close() }() // it was read
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
@@ -104,6 +71,27 @@ func send[T any](ctx context.Context, p *Provider, r request[T]) (answer, error)
 		return answer{}, &CallError{Code: Unreadable, Detail: begins(text)}
 	}
 	return a, r.check(a)
+}
+
+// post sends a body that is signed with the keys.
+func (p *Provider) post(
+	ctx context.Context, id string, keys [][]byte, at time.Time, body []byte,
+) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.o.URL.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	h := req.Header
+	h.Set("Content-Type", "application/json")
+	h.Set("User-Agent", p.o.UserAgent)
+	h.Set(signature.IDHeader, id)
+	h.Set(signature.TimeHeader, strconv.FormatInt(at.Unix(), 10))
+	h.Set(signature.SignatureHeader, signature.Sign(keys, id, at, body))
+	res, err := p.client.Do(req)
+	if err != nil {
+		return nil, failureOf(err)
+	}
+	return res, nil
 }
 
 // begins returns the beginning of an answer, for staff.

@@ -36,14 +36,6 @@ const (
 	Refused      Code = "refused"  // it refuses to begin a payment
 )
 
-// Codes returns all codes.
-func Codes() []Code {
-	return []Code{
-		Timeout, Unreachable, Address, Certificate, Redirect, Status, TooLarge, Unreadable, OtherID, NoURL,
-		BadReference, NoState, Refused,
-	}
-}
-
 // maxDetail is how many bytes of a bad answer are kept.
 const maxDetail = 120
 

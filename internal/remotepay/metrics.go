@@ -11,14 +11,12 @@ import (
 
 const subsystem = "payments"
 
-// Metrics counts calls to providers. It is an Observer.
+// Metrics counts calls to providers.
 type Metrics struct {
 	calls   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
 	failing *prometheus.GaugeVec
 }
-
-var _ Observer = (*Metrics)(nil)
 
 // NewMetrics returns the metrics of the providers with these names.
 func NewMetrics(names ...string) *Metrics {
@@ -48,8 +46,8 @@ func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.calls, m.seconds, m.failing}
 }
 
-// Called implements Observer.
-func (m *Metrics) Called(provider, call string, took time.Duration, err error) {
+// called counts a call to a provider; err says why there is no clear answer.
+func (m *Metrics) called(provider, call string, took time.Duration, err error) {
 	result, failing := "answered", 0.0
 	if f, is := errors.AsType[*CallError](err); is {
 		result = string(f.Code)

@@ -37,14 +37,8 @@ type Options struct {
 	TLS       *tls.Config    // nil: the system's authorities
 	Timeout   time.Duration  // of one call; 0: eight seconds
 	UserAgent string
-	Observer  Observer
+	Metrics   *Metrics
 	Log       *slog.Logger
-}
-
-// Observer counts calls, for metrics. It must not block.
-type Observer interface {
-	// Called counts a call to a provider; err says why there is no clear answer.
-	Called(provider, call string, took time.Duration, err error)
 }
 
 // Provider is a service.Provider that is a program of its own. It is safe for concurrent use.
@@ -72,7 +66,7 @@ func New(o Options) (*Provider, error) {
 		o.Timeout = callTimeout
 	}
 	return &Provider{
-		o: o, client: newClient(guard, o.TLS, secure),
+		o: o, client: guard.Client(secure, o.TLS, nil),
 		permits: bulkhead.New(permits, permitWait, bulkhead.Purchase, bulkhead.Background),
 	}, nil
 }
@@ -160,7 +154,10 @@ func (p *Provider) aboutRefund(
 		stateDone: payment.RefundDone, statePending: payment.RefundPending, stateRefused: payment.RefundFailed,
 	}
 	a, err := call(ctx, p, bulkhead.Background, request[refund]{
-		of: what, id: r.ID, data: refundOf(of, r),
+		of: what, id: r.ID,
+		data: refund{
+			RefundID: r.ID, ID: of.ID, Reference: of.Reference, RefundReference: r.Reference, Amount: r.Amount,
+		},
 		check: func(a answer) error {
 			switch {
 			case a.RefundID != "" && a.RefundID != r.ID, a.ID != "" && a.ID != of.ID:

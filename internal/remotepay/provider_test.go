@@ -45,7 +45,7 @@ func open(t *testing.T, answers http.HandlerFunc) (*remotepay.Provider, *remotep
 	}
 	m := remotepay.NewMetrics("cards")
 	p, err := remotepay.New(remotepay.Options{
-		Name: "cards", URL: at, Keys: key(t), Timeout: 5 * time.Second, UserAgent: "test", Observer: m,
+		Name: "cards", URL: at, Keys: key(t), Timeout: 5 * time.Second, UserAgent: "test", Metrics: m,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

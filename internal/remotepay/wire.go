@@ -1,7 +1,6 @@
 package remotepay
 
 import (
-	"encoding/json"
 	"net/url"
 	"time"
 
@@ -55,12 +54,6 @@ type refund struct {
 	Amount          int64  `json:"amount"`
 }
 
-func refundOf(p payment.Payment, r payment.Refund) refund {
-	return refund{
-		RefundID: r.ID, ID: p.ID, Reference: p.Reference, RefundReference: r.Reference, Amount: r.Amount,
-	}
-}
-
 // answer is the body of an answer to any call.
 type answer struct {
 	ID        string `json:"id"`       // of the payment; may be absent
@@ -100,11 +93,6 @@ var noticeKinds = map[string]payment.NoticeKind{
 // refundStates are the words for the states of a refund in notices.
 var refundStates = map[string]payment.RefundState{
 	statePending: payment.RefundPending, stateDone: payment.RefundDone, "failed": payment.RefundFailed,
-}
-
-// encode returns a message as it is sent.
-func encode[T any](of string, at time.Time, data T) ([]byte, error) {
-	return json.Marshal(message[T]{of, at.UTC().Truncate(time.Millisecond), data})
 }
 
 // maxURL is the longest address of a page where buyers pay.

@@ -88,7 +88,7 @@ const refundsSetting = "refunds_on"
 
 // SwitchRefundsOn notes that no version without refunds lives, and that none can start any more (partition.Formats).
 func (s Payments) SwitchRefundsOn(ctx context.Context) error {
-	err := s.db.WriteNow(ctx, func(tx *gorm.DB, now time.Time) error {
+	err := s.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
 		return tx.Clauses(clause.OnConflict{DoNothing: true}).
 			Create(&sqlkit.SettingRow{Name: refundsSetting, Value: []byte("1"), CreateTime: now}).Error
 	})

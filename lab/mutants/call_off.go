@@ -58,7 +58,7 @@ func inCallingOff() []mutant.Mutant {
 		historyMutant("the call-off is not told", "./lab/life", "TestLife$", "webhooks are told 0 times",
 			mutant.Change{
 				File: "internal/feature/webhook/ledger_hook.go",
-				From: `CalledOff: l.announceCallOff, Created`, To: `Created`,
+				From: `CalledOff: about(dispatch.SaleCalledOff), Restored`, To: `Restored`,
 			}),
 		packageMutant("a till redeems what was called off", "./internal/feature/redemption", "TestCalledOffAtTills",
 			"redeem:", mutant.Change{

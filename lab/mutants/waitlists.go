@@ -157,7 +157,7 @@ func inWaitlists() []mutant.Mutant {
 		return httpkit.Answer{}, err
 	}
 	end, err := h.claim(c, who, v, func`, To: `	id, _ := param.ID("id", c.Param("id"), voucher.MaxID)
-	v, err := h.doors.Find(c.Request.Context(), id)
+	v, err := h.find(c.Request.Context(), id)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}

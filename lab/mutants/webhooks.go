@@ -13,12 +13,12 @@ func inWebhooks() []mutant.Mutant {
 		queue, replay  = feature + "ledger_queue.go", feature + "ledger_replay.go"
 		pass, delivery = feature + "dispatch/pass.go", feature + "dispatch/delivery.go"
 
-		sender, dialled = feature + "sender/sender.go", "internal/kit/dialguard/dialguard.go"
+		client, dialled = "internal/kit/dialguard/client.go", "internal/kit/dialguard/dialguard.go"
 	)
 	return []mutant.Mutant{
 		packageMutant("events are numbered as they were written, not as they were committed", ledger,
 			"TestNumbersFollowCommits", "ClaimEndpoint = false",
-			mutant.Change{File: events, From: `last+int64(i)+1, 10)`, To: `id+0*(last+int64(i)), 10)`},
+			mutant.Change{File: events, From: `last+int64(i)+1)`, To: `id+0*(last+int64(i)))`},
 		),
 		packageMutant("a reader of the stream gets past an event that commits late", ledger,
 			"TestReaderWaitsForNobodyAndMissesNothing", "after its commit [] is read",
@@ -45,7 +45,7 @@ func inWebhooks() []mutant.Mutant {
 `, To: `		if err := readWork(tx, &w, n); err != nil {
 			return err
 		}
-		return tx.Model(&row).Update("next_number", w.Next).Error
+		return tx.Model(row).Update("next_number", w.Next).Error
 `},
 		),
 		packageMutant("a page of rare events looks at all events", ledger, "TestDeliveriesLookAtFewEvents",
@@ -121,7 +121,7 @@ func inWebhooks() []mutant.Mutant {
 			},
 		),
 		packageMutant("a redirect is followed", sending, "TestAnswers", "a redirect was followed",
-			mutant.Change{File: sender, From: `return http.ErrUseLastResponse`, To: `return nil`},
+			mutant.Change{File: client, From: `return http.ErrUseLastResponse`, To: `return nil`},
 		),
 		packageMutant("a private address is dialled", "./internal/kit/dialguard", "TestAddresses",
 			"192.168.1.1: by https true", mutant.Change{File: dialled, From: `ip.IsPrivate(), `, To: ``},

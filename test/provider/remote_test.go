@@ -67,7 +67,7 @@ func openRemote(t *testing.T, address string, conf *tls.Config, timeout time.Dur
 	}
 	remote, err := remotepay.New(remotepay.Options{
 		Name: clearingName, URL: at, Keys: remoteKeys(t), TLS: conf, Timeout: timeout,
-		Observer: remotepay.NewMetrics(clearingName), Log: slog.New(slog.DiscardHandler),
+		Metrics: remotepay.NewMetrics(clearingName), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -237,7 +237,7 @@ func TestGone(t *testing.T) {
 			t.Fatalf("the endpoint is %+v, %v", got, err)
 		}
 		to.Answers(func(string) int { return http.StatusOK })
-		admin := dispatch.NewAdmin(r.webhooks, r.webhooks, nil, nil, time.Now)
+		admin := &dispatch.Admin{Endpoints: r.webhooks, Log: r.webhooks, Now: time.Now}
 		if _, err := admin.Change(t.Context(), e.ID, func(t *dispatch.Terms) { t.Disabled = false }, by); err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +258,7 @@ func TestRotation(t *testing.T) {
 			r.finished(e) // nothing is left to be sent with the next secrets
 		}
 		told()
-		admin := dispatch.NewAdmin(r.webhooks, r.webhooks, nil, nil, time.Now)
+		admin := &dispatch.Admin{Endpoints: r.webhooks, Log: r.webhooks, Now: time.Now}
 		rotate := func(atOnce bool) dispatch.Secret {
 			rotated, err := admin.Rotate(t.Context(), e.ID, atOnce, by)
 			if err != nil {

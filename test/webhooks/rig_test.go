@@ -44,7 +44,7 @@ type rig struct {
 }
 
 // seen counts what the instances observe.
-type seen struct{ sent, failed, dead, disabled, waiting atomic.Int64 }
+type seen struct{ sent, failed, dead, disabled atomic.Int64 }
 
 func (s *seen) EventSent(ok bool, _ time.Duration) {
 	if ok {
@@ -53,9 +53,8 @@ func (s *seen) EventSent(ok bool, _ time.Duration) {
 		s.failed.Add(1)
 	}
 }
-func (s *seen) EventsGivenUp(n int)                { s.dead.Add(int64(n)) }
-func (s *seen) EndpointDisabled()                  { s.disabled.Add(1) }
-func (s *seen) WebhooksWaiting(b dispatch.Backlog) { s.waiting.Store(b.Events) }
+func (s *seen) EventsGivenUp(n int) { s.dead.Add(int64(n)) }
+func (s *seen) EndpointDisabled()   { s.disabled.Add(1) }
 
 // each runs the test on MariaDB and on SQLite.
 func each(t *testing.T, test func(t *testing.T, r *rig)) {
@@ -281,10 +280,10 @@ func (r *rig) instance(name string) (stop func()) {
 	})
 	deliverer := dispatch.NewDeliverer(leased{r.webhooks, &r.leases}, out.Send,
 		dispatch.DelivererOptions{Owner: name, Lanes: 16, Now: time.Now}, &r.seen, log)
-	sequencer := dispatch.NewSequencer(r.webhooks, deliverer.Wake, log)
+	sequence := func(ctx context.Context) error { return r.Sequence(ctx, deliverer.Wake, log) }
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.tb.Context()))
 	var jobs errgroup.Group
-	for _, run := range []func(context.Context) error{deliverer.Run, sequencer.Run} {
+	for _, run := range []func(context.Context) error{deliverer.Run, sequence} {
 		jobs.Go(func() error { return run(ctx) })
 	}
 	stopped := false

@@ -122,7 +122,7 @@ func tryPayment(ctx context.Context, env wiring.Env) error {
 	}
 	provider, err := remotepay.New(remotepay.Options{
 		Name: "try", URL: t.to, Keys: t.keys, UserAgent: "seckill/" + env.Build.Version,
-		Observer: remotepay.NewMetrics(), Log: slog.New(slog.DiscardHandler),
+		Metrics: remotepay.NewMetrics(), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err
@@ -169,11 +169,11 @@ func (t trial) raw(
 	return func(ctx context.Context, how try.Tampered, p payment.Payment) (reply try.Reply, err error) {
 		const long = 10 * time.Minute
 		of, more := "payment.begin", ""
-		call := remotepay.Tampered{At: time.Now()}
+		keys, at := t.keys, time.Now()
 		switch how {
 		case try.Right:
 		case try.Text:
-			call.Keys = [][]byte{[]byte(t.secret), []byte(strings.TrimPrefix(t.secret, "whsec_"))}
+			keys = [][]byte{[]byte(t.secret), []byte(strings.TrimPrefix(t.secret, "whsec_"))}
 		case try.Cancel:
 			of = "payment.cancel"
 		case try.Forged:
@@ -181,19 +181,18 @@ func (t trial) raw(
 			if err != nil {
 				return try.Reply{}, err
 			}
-			call.Keys = [][]byte{other}
+			keys = [][]byte{other}
 		case try.Old:
-			call.At = call.At.Add(-long)
+			at = at.Add(-long)
 		case try.NewType:
 			of = "payment.later"
 		case try.Members:
 			more = `,"later":{"a":[1]}`
 		}
-		at := call.At.UTC().Format(time.RFC3339)
-		call.Body = fmt.Appendf(nil, `{"type":%q,"timestamp":%q,"data":{"id":%q,"reference":%q,"orderId":"1",`+
+		body := fmt.Appendf(nil, `{"type":%q,"timestamp":%q,"data":{"id":%q,"reference":%q,"orderId":"1",`+
 			`"shopId":1,"amount":%d,"currency":%q,"quantity":1%s}%s}`,
-			of, at, p.ID, p.Reference, t.amount, t.currency, more, more)
-		reply.Status, reply.State, err = to.Send(ctx, call)
+			of, at.UTC().Format(time.RFC3339), p.ID, p.Reference, t.amount, t.currency, more, more)
+		reply.Status, reply.State, err = to.Send(ctx, keys, at, body)
 		return reply, err
 	}
 }

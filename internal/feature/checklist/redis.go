@@ -31,15 +31,10 @@ func (s servers) keyIn(partition int) string {
 	return s.prefix + "inspected"
 }
 
-// node returns the partition's server.
-func (s servers) node(ctx context.Context, partition int) (redis.UniversalClient, error) {
-	return rediskit.Node(ctx, s.partitions.In(partition), s.partitions.Key(partition, "inspected"))
-}
-
 // inspect reads from the partition's server the facts on which its sales depend. Facts that the server hides (managed
 // ones do) stay empty; for the embedded server it only measures the speed.
 func (s servers) inspect(ctx context.Context, number int) (r Redis, err error) {
-	node, err := s.node(ctx, number)
+	node, err := rediskit.Node(ctx, s.partitions.In(number), s.partitions.Key(number, "inspected"))
 	if err != nil {
 		return r, err
 	}

@@ -57,5 +57,5 @@ func routesOn(err error) []httpkit.Route {
 			Sale: &voucher.Sale{Begin: apitest.Noon(), End: apitest.Noon().Add(time.Hour)},
 		}, nil
 	}
-	return Routes(fakeWhys{err}, Doors{find, apitest.Noon}, featuretest.ShopOf)
+	return Routes(fakeWhys{err}, find, httpkit.Front{Now: apitest.Noon, ShopOf: featuretest.ShopOf})
 }

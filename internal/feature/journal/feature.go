@@ -18,8 +18,9 @@ func New() feature.Feature {
 
 func open(core feature.Core) (feature.Parts, error) {
 	ledger, most := NewLedger(core.DB), core.Settings.Journal.Users
-	clean := func(ctx context.Context) error { return clean(ctx, ledger.Forget, core.TryLock, core.Log) }
-	parts := feature.Parts{Jobs: []func(context.Context) error{clean}}
+	parts := feature.Parts{Jobs: []func(context.Context) error{
+		func(ctx context.Context) error { return clean(ctx, ledger, core) },
+	}}
 	var journal *Journal
 	if most > 0 && core.Sales.Watch != nil {
 		journal = NewJournal(most, core.Sales.Clock)
@@ -32,7 +33,7 @@ func open(core feature.Core) (feature.Parts, error) {
 		parts.Jobs = append(parts.Jobs, writer.Run)
 	}
 	reader := NewReader(journal, ledger, core.Redis.OrdersOf)
-	parts.Routes = Routes(reader, Doors{core.Sales.Find, core.Front.Now}, core.Front.ShopOf)
-	parts.Members = feature.Members{"journal": {Sale: figures(reader.Figures)}}
+	parts.Routes = Routes(reader, core.Sales.Find, core.Front)
+	parts.Members = feature.Members{"journal": {Sale: reader.member}}
 	return parts, nil
 }

@@ -2,10 +2,9 @@ package journal
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
-	"seckill/internal/order"
+	"seckill/internal/feature"
 	"seckill/internal/order/job"
 )
 
@@ -18,12 +17,11 @@ const (
 )
 
 // clean deletes what is older than keep, on one instance at a time, until ctx ends.
-func clean(
-	ctx context.Context, forget func(ctx context.Context, token int64, age time.Duration, n int) (int, error),
-	locker order.FencedLocker, log *slog.Logger,
-) error {
+func clean(ctx context.Context, ledger Ledger, core feature.Core) error {
 	return job.Job{
 		Name: cleaner, Does: "deleting old refusals", Every: cleanEvery, Size: cleanRows,
-		Batch: func(ctx context.Context, token int64) (int, error) { return forget(ctx, token, keep, cleanRows) },
-	}.Run(ctx, locker, log)
+		Batch: func(ctx context.Context, token int64) (int, error) {
+			return ledger.Forget(ctx, token, keep, cleanRows)
+		},
+	}.Run(ctx, core.TryLock, core.Log)
 }

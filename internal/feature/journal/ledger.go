@@ -58,11 +58,7 @@ func (noteRow) TableName() string { return "tb_sale_journal" }
 
 // WriteRefusals implements Store. Refusals from before their user was forgotten are left out.
 func (l Ledger) WriteRefusals(ctx context.Context, all []Refusal) error {
-	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
+	err := l.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
 		forgotten, err := forgottenSince(tx, all)
 		if err != nil {
 			return err
@@ -78,10 +74,7 @@ func (l Ledger) WriteRefusals(ctx context.Context, all []Refusal) error {
 		})
 		return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&rows).Error
 	})
-	if err != nil {
-		return sqlkit.ReadError("writing refusals", err)
-	}
-	return nil
+	return sqlkit.ReadError("writing refusals", err)
 }
 
 // tokensLast is how long after somebody was forgotten instances may still take their tokens.
@@ -120,11 +113,7 @@ func (l Ledger) WriteNote(ctx context.Context, n Note) error {
 	if err != nil {
 		return fmt.Errorf("rendering when a sale was sold out: %w", err)
 	}
-	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
+	err = l.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
 		return tx.Clauses(clause.OnConflict{
 			Columns: []clause.Column{{Name: "voucher_id"}, {Name: "run"}},
 			DoUpdates: clause.AssignmentColumns([]string{
@@ -132,10 +121,7 @@ func (l Ledger) WriteNote(ctx context.Context, n Note) error {
 			}),
 		}).Create(&noteRow{n.VoucherID, n.Run, n.Users, n.Written, n.Missed, string(text), n.MoreSpans, now, now}).Error
 	})
-	if err != nil {
-		return sqlkit.ReadError(fmt.Sprintf("writing what was noted of the sale of voucher %d", n.VoucherID), err)
-	}
-	return nil
+	return sqlkit.ReadError(fmt.Sprintf("writing what was noted of the sale of voucher %d", n.VoucherID), err)
 }
 
 // refusal returns a user's earliest refusal in a sale, if there is one.
@@ -158,12 +144,8 @@ func (l Ledger) refusal(ctx context.Context, voucherID, userID int64) (r Refusal
 
 // notes returns what all instances noted of a sale.
 func (l Ledger) notes(ctx context.Context, voucherID int64) ([]Note, error) {
-	var rows []noteRow
-	err := l.db.Read(ctx).Where("voucher_id = ?", voucherID).Order("run").Limit(mostNotes).Find(&rows).Error
-	if err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("reading what was noted of the sale of voucher %d", voucherID), err)
-	}
-	return sqlkit.Map(rows, noteOf), nil
+	return sqlkit.List(l.db.Read(ctx).Where("voucher_id = ?", voucherID).Order("run").Limit(mostNotes),
+		fmt.Sprintf("reading what was noted of the sale of voucher %d", voucherID), noteOf)
 }
 
 // noteOf converts a row. Spans that cannot be read are left out.
@@ -196,24 +178,17 @@ func (l Ledger) tenths(ctx context.Context, voucherID int64, from, to time.Time)
 		Select("user_id, MIN(refused_ms) AS ms").
 		Where("voucher_id = ? AND refused_ms >= ? AND refused_ms < ?", voucherID, from.UnixMilli(), to.UnixMilli()).
 		Group("user_id")
-	var rows []struct{ Tenth, Users int64 }
-	err := db.Table("(?) AS f", first).Select("ms - ms % 100 AS tenth, COUNT(*) AS users").
-		Group("ms - ms % 100").Order("tenth").Find(&rows).Error
-	if err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("counting refusals of voucher %d", voucherID), err)
-	}
-	all := make([]Tenth, len(rows))
-	for i, r := range rows {
-		all[i] = Tenth{time.UnixMilli(r.Tenth).UTC(), r.Users}
-	}
-	return all, nil
+	type row struct{ Tenth, Users int64 }
+	return sqlkit.List(db.Table("(?) AS f", first).Select("ms - ms % 100 AS tenth, COUNT(*) AS users").
+		Group("ms - ms % 100").Order("tenth"), fmt.Sprintf("counting refusals of voucher %d", voucherID),
+		func(r *row) Tenth { return Tenth{time.UnixMilli(r.Tenth).UTC(), r.Users} })
 }
 
 // order returns the id and state of a user's recorded order in a sale: the live one, else the last; 0: there is none.
 func (l Ledger) order(ctx context.Context, voucherID, userID int64) (id int64, status order.Status, err error) {
 	var rows []struct {
 		ID     int64
-		Status int8
+		Status order.Status
 	}
 	err = l.db.Read(ctx).Table("tb_voucher_order").Select("id", "status").
 		Where("user_id = ? AND voucher_id = ?", userID, voucherID).
@@ -224,7 +199,7 @@ func (l Ledger) order(ctx context.Context, voucherID, userID int64) (id int64, s
 	if len(rows) == 0 {
 		return 0, 0, nil
 	}
-	return rows[0].ID, order.Status(rows[0].Status), nil
+	return rows[0].ID, rows[0].Status, nil
 }
 
 // Forget deletes about n of the oldest refusals and notes that were last written before a time, and returns their
@@ -250,10 +225,7 @@ func (l Ledger) Forget(ctx context.Context, token int64, age time.Duration, n in
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, sqlkit.ReadError("deleting old refusals", err)
-	}
-	return deleted, nil
+	return deleted, sqlkit.ReadError("deleting old refusals", err)
 }
 
 // forget deletes about n of the oldest rows of a table, by an index of the column.

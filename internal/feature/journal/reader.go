@@ -16,26 +16,18 @@ const (
 	near      = 5 * time.Second // around the first time that a sale was sold out, its report counts tenths of a second
 )
 
-// Rows reads what instances wrote: Ledger. Every method may return order.ErrUnavailable.
-type Rows interface {
-	refusal(ctx context.Context, voucherID, userID int64) (r Refusal, found bool, err error)
-	notes(ctx context.Context, voucherID int64) ([]Note, error)
-	tenths(ctx context.Context, voucherID int64, from, to time.Time) ([]Tenth, error)
-	order(ctx context.Context, voucherID, userID int64) (id int64, status order.Status, err error)
-}
-
 // OrdersOf is feature.Redis.OrdersOf.
 type OrdersOf func(ctx context.Context, sale order.SaleRef, users []int64) ([]int64, error)
 
 // Reader answers why a user got nothing.
 type Reader struct {
 	journal *Journal // nil: this instance remembers nothing
-	rows    Rows
+	rows    Ledger
 	held    OrdersOf
 }
 
 // NewReader returns a reader of what is written and, unless journal is nil, of what this instance remembers.
-func NewReader(journal *Journal, rows Rows, held OrdersOf) *Reader {
+func NewReader(journal *Journal, rows Ledger, held OrdersOf) *Reader {
 	return &Reader{journal, rows, held}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -20,34 +19,29 @@ type Service interface {
 	Of(ctx context.Context, v voucher.Voucher, userID int64) (Why, error)
 }
 
-// Doors has the vouchers, and the clock by which they are hidden.
-type Doors struct {
-	// Find returns a voucher, or voucher.ErrNotFound.
-	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
-	Now  func() time.Time
-}
+// finder returns a voucher, or voucher.ErrNotFound.
+type finder func(ctx context.Context, id int64) (voucher.Voucher, error)
 
 // Routes returns the routes of refusals.
-func Routes(
-	refusals Service, doors Doors, shopOf func(ctx context.Context, voucherID int64) (int64, error),
-) []httpkit.Route {
-	h := handlers{refusals, doors}
+func Routes(refusals Service, find finder, front httpkit.Front) []httpkit.Route {
+	h := handlers{refusals, find, front}
 	return []httpkit.Route{
 		httpkit.Owning("GET /voucher/:id/mine", httpkit.ByVoucher(h.mine)),
-		httpkit.Staff("GET /admin/voucher/:id/refusals", httpkit.ByVoucher(h.ofUser), httpkit.OwnVoucher(shopOf),
+		httpkit.Staff("GET /admin/voucher/:id/refusals", httpkit.ByVoucher(h.ofUser), httpkit.OwnVoucher(front.ShopOf),
 			httpkit.Query("userId")),
 	}
 }
 
 type handlers struct {
 	refusals Service
-	doors    Doors
+	find     finder
+	front    httpkit.Front
 }
 
 // mine answers GET /voucher/:id/mine. A buyer with an order, or with a refusal, sees the sale when it is unlisted, too.
 func (h handlers) mine(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
-	v, err := h.doors.Find(c.Request.Context(), id)
-	if err == nil && v.Hidden(h.doors.Now()) {
+	v, err := h.find(c.Request.Context(), id)
+	if err == nil && v.Hidden(h.front.Now()) {
 		err = voucher.ErrNotFound
 	}
 	if err != nil {
@@ -70,7 +64,7 @@ func (h handlers) ofUser(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.
 	if err := invalid.Join(badQuery, badUser); err != nil {
 		return httpkit.Answer{}, err
 	}
-	v, err := h.doors.Find(c.Request.Context(), id)
+	v, err := h.find(c.Request.Context(), id)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -162,22 +156,18 @@ type tenthJSON struct {
 	Users int64        `json:"users"`
 }
 
-// figures returns the member of a report.
-func figures(
-	of func(ctx context.Context, voucherID int64) (*Figures, error),
-) func(context.Context, voucher.Voucher) (any, error) {
-	return func(ctx context.Context, v voucher.Voucher) (any, error) {
-		if v.Sale == nil {
-			return nil, nil //nolint:nilnil // an ordinary voucher has none
-		}
-		f, err := of(ctx, v.ID)
-		if err != nil || f == nil {
-			return nil, err
-		}
-		shown := figuresJSON{momentsView(f.Moments), make([]tenthJSON, len(f.Tenths))}
-		for i, t := range f.Tenths {
-			shown.Tenths[i] = tenthJSON{httpkit.ShownTime(t.At), t.Users}
-		}
-		return shown, nil
+// member returns the member of a report.
+func (r *Reader) member(ctx context.Context, v voucher.Voucher) (any, error) {
+	if v.Sale == nil {
+		return nil, nil //nolint:nilnil // an ordinary voucher has none
 	}
+	f, err := r.Figures(ctx, v.ID)
+	if err != nil || f == nil {
+		return nil, err
+	}
+	shown := figuresJSON{momentsView(f.Moments), make([]tenthJSON, len(f.Tenths))}
+	for i, t := range f.Tenths {
+		shown.Tenths[i] = tenthJSON{httpkit.ShownTime(t.At), t.Users}
+	}
+	return shown, nil
 }

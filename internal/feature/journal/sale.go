@@ -3,6 +3,7 @@ package journal
 import (
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -250,5 +251,5 @@ func (p *spans) observe(at time.Time, mark order.Mark, soldOut bool) {
 func (p *spans) all() ([]Span, int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]Span(nil), p.spans...), p.more
+	return slices.Clone(p.spans), p.more
 }

@@ -132,7 +132,7 @@ func preview(ctx context.Context, out io.Writer, p *Purger, before time.Time) er
 	err := each(ctx, p.Ledger, before, func(c Candidate) error {
 		ended, orders, says := "-", "?", ""
 		if c.Sale {
-			ended = c.End.In(before.Location()).Format(time.DateTime)
+			ended = c.EndTime.In(before.Location()).Format(time.DateTime)
 		}
 		owed, err := p.Ledger.Debts(ctx, c)
 		if err == nil {

@@ -44,7 +44,7 @@ func routesOn(err error) []httpkit.Route {
 		Forget: func(context.Context, int64, Trail) (Forgotten, error) { return Forgotten{Orders: 1}, err },
 		Export: func(context.Context, int64, Trail) (Export, error) {
 			return Export{
-				UserID: 5, At: apitest.Noon(),
+				UserID: 5, At: httpkit.ShownTime(apitest.Noon()),
 				Tables: map[string][]map[string]any{"unpaid": {{"user_id": int64(5), "expired": int64(1)}}},
 			}, err
 		},

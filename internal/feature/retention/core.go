@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"seckill/internal/feature"
-	"seckill/internal/voucher"
 )
 
 // waitlistOf returns a function that returns the numbers of a sale's waiting list.
@@ -15,17 +14,13 @@ func waitlistOf(core feature.Core) func(context.Context, int64) (string, error) 
 		if err != nil {
 			return "", err
 		}
-		return waitlist(ctx, core, v)
+		shown, err := core.Front.Members.Of("waitlist").Sale(ctx, v)
+		if err != nil || shown == nil {
+			return "", err
+		}
+		text, err := json.Marshal(shown)
+		return string(text), err
 	}
-}
-
-func waitlist(ctx context.Context, core feature.Core, v voucher.Voucher) (string, error) {
-	shown, err := core.Front.Members.Of("waitlist").Sale(ctx, v)
-	if err != nil || shown == nil {
-		return "", err
-	}
-	text, err := json.Marshal(shown)
-	return string(text), err
 }
 
 // switchOn makes sure, once for an installation, that no version 1.0 lives, and that none starts any more: it would

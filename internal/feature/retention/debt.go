@@ -24,7 +24,7 @@ const (
 	Limit      Reason = "limit"       // the voucher is on sale and limits what each user may have: orders are counted
 )
 
-// texts says each reason to people.
+// text says the reason to people.
 func (r Reason) text() string {
 	return map[Reason]string{
 		NotRetired: "the sale is not retired: a day after its end, once all orders are recorded",
@@ -58,16 +58,6 @@ func (d Debts) String() string {
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, "; ")
-}
-
-// Names returns the reasons, sorted.
-func (d Debts) Names() []string {
-	names := make([]string, 0, len(d))
-	for reason := range d {
-		names = append(names, string(reason))
-	}
-	slices.Sort(names)
-	return names
 }
 
 // digits returns a number as text.

@@ -91,22 +91,19 @@ func (p *purger) one(ctx context.Context, token int64, c Candidate) error {
 		interrupted = time.Now().After(end)
 		return !interrupted
 	})
-	if err != nil && p.endsAll(ctx, err) {
+	switch {
+	case err != nil && p.endsAll(ctx, err):
 		p.so = Purged{} // the next batch begins again
 		return err
-	}
-	if err != nil {
-		p.log.WarnContext(ctx, "purging a voucher failed; it is tried again tomorrow", "voucher", c.VoucherID,
-			"error", err)
-		p.after, p.so = c.VoucherID, Purged{}
-		return nil
-	}
-	if interrupted {
+	case err == nil && interrupted:
 		p.so = done // the next batch goes on
 		return nil
 	}
 	p.after, p.so = c.VoucherID, Purged{}
 	switch {
+	case err != nil:
+		p.log.WarnContext(ctx, "purging a voucher failed; it is tried again tomorrow", "voucher", c.VoucherID,
+			"error", err)
 	case done.Refused:
 		p.log.InfoContext(ctx, "a voucher is not purged yet", "voucher", c.VoucherID, "owed", done.Owed.String())
 	case done.Orders > 0 || done.Done:

@@ -22,11 +22,7 @@ func (l *Ledger) isOn(ctx context.Context) (bool, error) {
 
 // noteOn notes that purging and forgetting are switched on.
 func (l *Ledger) noteOn(ctx context.Context) error {
-	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
+	err := l.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
 		return tx.Clauses(clause.OnConflict{DoNothing: true}).
 			Create(&sqlkit.SettingRow{Name: onSetting, Value: []byte("1"), CreateTime: now}).Error
 	})

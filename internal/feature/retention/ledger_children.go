@@ -20,18 +20,11 @@ type children struct {
 
 // delete deletes them as migrations.Tables says.
 func (c children) delete(tx *gorm.DB) error {
-	var numbers []int64
-	for part := range sqlkit.Chunks(c.subjects) {
-		var of []int64
-		err := tx.Table("tb_webhook_event").Where("subject IN ? AND number IS NOT NULL", part).
-			Pluck("number", &of).Error
-		if err != nil {
-			return fmt.Errorf("reading events: %w", err)
-		}
-		numbers = append(numbers, of...)
+	numbers, err := among[int64](tx, "tb_webhook_event", "number", "subject IN ? AND number IS NOT NULL", c.subjects)
+	if err != nil {
+		return err
 	}
 	for _, table := range migrations.Tables() {
-		var err error
 		switch rows := table.Purge; rows.By {
 		case migrations.ByOrder:
 			err = deleteBy(tx, table.Name, rows.Column, c.orders)
@@ -55,7 +48,7 @@ func (c children) delete(tx *gorm.DB) error {
 	// A reader of the stream of events that has not come so far is told that these are gone. The row is locked last, in
 	// the same order as by the job that deletes old events.
 	last := slices.Max(numbers)
-	err := tx.Exec("UPDATE tb_event_stream SET gone = ? WHERE id = 1 AND gone < ?", last, last).Error
+	err = tx.Exec("UPDATE tb_event_stream SET gone = ? WHERE id = 1 AND gone < ?", last, last).Error
 	if err != nil {
 		return fmt.Errorf("noting which events are gone: %w", err)
 	}
@@ -74,6 +67,20 @@ func deleteRetries(tx *gorm.DB, table, column string, subjects []order.Subject) 
 		}
 	}
 	return nil
+}
+
+// among returns a column of the rows that a condition selects, each value once. The condition begins with a list of
+// values: "order_id IN ?".
+func among[T, K any](tx *gorm.DB, table, column, where string, values []K, more ...any) (all []T, err error) {
+	for part := range sqlkit.Chunks(values) {
+		var found []T
+		err := tx.Table(table).Where(where, append([]any{part}, more...)...).Distinct().Pluck(column, &found).Error
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", table, err)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
 }
 
 // deleteBy deletes the rows of a table whose column is one of the values.

@@ -3,7 +3,9 @@ package retention
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -36,12 +38,11 @@ func (o *owed) owes(id int64, why Reason) {
 
 // owedBy returns what locked orders owe.
 func (l *Ledger) owedBy(tx *gorm.DB, orders map[int64]order.Order, now time.Time) (*owed, error) {
-	ids, vouchers := make([]int64, 0, len(orders)), map[int64]bool{}
-	for id, o := range orders {
-		ids = append(ids, id)
+	vouchers := map[int64]bool{}
+	for _, o := range orders {
 		vouchers[o.VoucherID] = true
 	}
-	terms, err := l.orders.Terms(tx, keys(vouchers))
+	terms, err := l.orders.Terms(tx, slices.Collect(maps.Keys(vouchers)))
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +59,7 @@ func (l *Ledger) owedBy(tx *gorm.DB, orders map[int64]order.Order, now time.Time
 	if err := found.coupons(tx, live, now); err != nil {
 		return nil, err
 	}
+	ids := slices.Collect(maps.Keys(orders))
 	if err := found.money(tx, ids); err != nil {
 		return nil, err
 	}
@@ -67,21 +69,14 @@ func (l *Ledger) owedBy(tx *gorm.DB, orders map[int64]order.Order, now time.Time
 
 // coupons notes orders whose coupons can be redeemed.
 func (o *owed) coupons(tx *gorm.DB, ids []int64, now time.Time) error {
-	for part := range sqlkit.Chunks(ids) {
-		var reserved []int64
-		err := tx.Table("tb_coupon").Where("order_id IN ? AND reserved_until > ?", part, now).
-			Pluck("order_id", &reserved).Error
-		if err != nil {
-			return fmt.Errorf("reading reservations: %w", err)
-		}
-		for _, id := range reserved {
-			o.owes(id, Reserved)
-		}
-		for _, id := range part {
-			o.owes(id, Coupon)
-		}
+	reserved, err := among[int64](tx, "tb_coupon", "order_id", "order_id IN ? AND reserved_until > ?", ids, now)
+	for _, id := range reserved {
+		o.owes(id, Reserved)
 	}
-	return nil
+	for _, id := range ids {
+		o.owes(id, Coupon)
+	}
+	return err
 }
 
 // money reads the payments of orders and notes those whose money is not settled.
@@ -104,25 +99,20 @@ func (o *owed) money(tx *gorm.DB, ids []int64) error {
 			o.owes(p.OrderID, Payment)
 		}
 	}
-	for part := range sqlkit.Chunks(keys(of)) {
-		var refunds, cancels []string
-		err := tx.Table("tb_refund r").Where("r.payment_id IN ? AND "+openRefund, part,
-			[]payment.RefundState{payment.RefundAsked, payment.RefundPending}, payment.RefundFailed, payment.OriginAll).
-			Pluck("r.payment_id", &refunds).Error
-		if err == nil {
-			err = tx.Table("tb_payment_cancel").Where("payment_id IN ?", part).Pluck("payment_id", &cancels).Error
-		}
-		if err != nil {
-			return fmt.Errorf("reading refunds: %w", err)
-		}
-		for _, id := range refunds {
-			o.owes(of[id], Refund)
-		}
-		for _, id := range cancels {
-			o.owes(of[id], Payment)
-		}
+	payments := slices.Collect(maps.Keys(of))
+	refunds, err := among[string](tx, "tb_refund r", "r.payment_id", "r.payment_id IN ? AND "+openRefund, payments,
+		[]payment.RefundState{payment.RefundAsked, payment.RefundPending}, payment.RefundFailed, payment.OriginAll)
+	if err != nil {
+		return err
 	}
-	return nil
+	cancels, err := among[string](tx, "tb_payment_cancel", "payment_id", "payment_id IN ?", payments)
+	for _, id := range refunds {
+		o.owes(of[id], Refund)
+	}
+	for _, id := range cancels {
+		o.owes(of[id], Payment)
+	}
+	return err
 }
 
 // openRefund is the condition that a refund r is not over: its providers are asked, or nobody has seen to a failure.
@@ -134,18 +124,16 @@ func (o *owed) events(tx *gorm.DB, ids []int64) error {
 	for _, id := range ids {
 		of[order.SubjectOfOrder(id)] = id
 	}
-	for part := range sqlkit.Chunks(keys(of)) {
-		var subjects []order.Subject
-		err := tx.Table("tb_webhook_event e").Where("e.subject IN ? AND "+waiting, part).
-			Distinct().Pluck("e.subject", &subjects).Error
-		if err != nil {
-			return fmt.Errorf("reading events that are waited for: %w", err)
-		}
-		for _, s := range subjects {
-			o.owes(of[s], Event)
-		}
+	waits, err := subjectsWaiting(tx, slices.Collect(maps.Keys(of)))
+	for _, s := range waits {
+		o.owes(of[s], Event)
 	}
-	return nil
+	return err
+}
+
+// subjectsWaiting returns those subjects that have an event which an endpoint waits for.
+func subjectsWaiting(tx *gorm.DB, subjects []order.Subject) ([]order.Subject, error) {
+	return among[order.Subject](tx, "tb_webhook_event e", "e.subject", "e.subject IN ? AND "+waiting, subjects)
 }
 
 // Debts implements Purging. It reads a sale's orders, payments and places by their indexes, without locks, and the
@@ -206,7 +194,7 @@ func (l *Ledger) few(ctx context.Context, c Candidate) (bool, error) {
 	var ids []int64 // of the order behind the last of a few
 	err := l.db.Read(ctx).Table("tb_voucher_order").Where("voucher_id = ?", c.VoucherID).Order("id").
 		Offset(l.fewOrders).Limit(1).Pluck("id", &ids).Error
-	return len(ids) == 0, purgeError("counting orders of", c, err)
+	return len(ids) == 0, c.readError("counting orders of", err)
 }
 
 // questions returns what a voucher is asked.
@@ -273,18 +261,10 @@ func (l *Ledger) ofEvents(old string, few bool) []question {
 
 // Candidates implements Purging.
 func (l *Ledger) Candidates(ctx context.Context, before time.Time, after int64, n int) ([]Candidate, error) {
-	var rows []struct {
-		ID, ShopID, PerUser int64
-		Title               string
-		Type                voucher.Kind
-		Redeemable, Retired bool
-		Archived            bool
-		EndTime             *time.Time
-		Begun               bool
-	}
-	err := l.db.Read(ctx).Raw("SELECT v.id, v.shop_id, v.per_user, v.title, v.type, v.redeemable, "+
-		"COALESCE(s.retired, 0) AS retired, v.archived IS NOT NULL AS archived, s.end_time, "+
-		"g.voucher_id IS NOT NULL AS begun "+
+	var all []Candidate
+	err := l.db.Read(ctx).Raw("SELECT v.id AS voucher_id, v.shop_id, v.title, v.type = @seckill AS sale, s.end_time, "+
+		"COALESCE(s.retired, 0) AS retired, v.redeemable AS by_code, "+
+		"(v.type = @ordinary AND v.per_user > 0 AND v.archived IS NULL) AS limited, g.voucher_id IS NOT NULL AS begun "+
 		"FROM tb_voucher v LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id "+
 		"LEFT JOIN tb_purge g ON g.voucher_id = v.id WHERE v.id > @after AND v.shop_id <> @rehearsals AND ("+
 		"s.end_time < @before AND (g.end_time IS NULL OR "+
@@ -292,22 +272,13 @@ func (l *Ledger) Candidates(ctx context.Context, before time.Time, after int64, 
 		"OR v.type = @ordinary AND (g.voucher_id IS NOT NULL AND g.end_time IS NULL OR "+
 		"(SELECT o.create_time FROM tb_voucher_order o WHERE o.voucher_id = v.id "+
 		"ORDER BY o.id LIMIT 1) < @before)) ORDER BY v.id LIMIT @n", map[string]any{
-		"after": after, "before": before.UTC(), "n": n, "ordinary": voucher.Ordinary,
+		"after": after, "before": before.UTC(), "n": n, "seckill": voucher.Seckill, "ordinary": voucher.Ordinary,
 		"rehearsals": voucher.RehearsalShop,
-	}).Find(&rows).Error
-	if err != nil {
-		return nil, sqlkit.ReadError("looking for sales to purge", err)
+	}).Find(&all).Error
+	for i := range all {
+		all[i].Before = before.UTC()
 	}
-	all := make([]Candidate, len(rows))
-	for i, r := range rows {
-		all[i] = Candidate{
-			VoucherID: r.ID, ShopID: r.ShopID, Title: r.Title, Sale: r.Type == voucher.Seckill,
-			End:     sqlkit.At(r.EndTime),
-			Retired: r.Retired, ByCode: r.Redeemable, Begun: r.Begun, Before: before.UTC(),
-			Limited: r.Type == voucher.Ordinary && r.PerUser > 0 && !r.Archived,
-		}
-	}
-	return all, nil
+	return all, sqlkit.ReadError("looking for sales to purge", err)
 }
 
 // answers reports whether the ledger tells the time.
@@ -324,12 +295,4 @@ func (l *Ledger) Count(ctx context.Context, c Candidate) (n int64, err error) {
 	}
 	err = query.Count(&n).Error
 	return n, sqlkit.ReadError("counting orders", err)
-}
-
-func keys[K comparable, V any](m map[K]V) []K {
-	all := make([]K, 0, len(m))
-	for k := range m {
-		all = append(all, k)
-	}
-	return all
 }

@@ -3,13 +3,13 @@ package retention
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"gorm.io/gorm"
 
+	"seckill/internal/kit/moment"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
@@ -18,21 +18,17 @@ import (
 
 // Export is what is stored about one person.
 type Export struct {
-	UserID int64
-	At     time.Time
+	UserID int64       `json:"userId"`
+	At     moment.Time `json:"at"`
 	// Tables has the rows about the person, by the table's name without tb_: column → value.
-	Tables map[string][]map[string]any
+	Tables map[string][]map[string]any `json:"tables"`
 }
 
 // Export reads what is stored about a person, in one transaction, and adds an entry to the audit trail. Columns that
 // name members of staff are left out. Error: order.ErrUnavailable.
 func (l *Ledger) Export(ctx context.Context, user int64, by Trail) (e Export, err error) {
-	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
-		e = Export{UserID: user, At: now, Tables: map[string][]map[string]any{}}
+	err = l.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
+		e = Export{UserID: user, At: moment.Of(now), Tables: map[string][]map[string]any{}}
 		of, err := l.about(tx, user)
 		if err != nil {
 			return err
@@ -53,7 +49,7 @@ func (l *Ledger) Export(ctx context.Context, user int64, by Trail) (e Export, er
 			},
 		})
 	})
-	return e, personError("exporting what is stored about a user", err)
+	return e, sqlkit.ReadError("exporting what is stored about a user", err)
 }
 
 // about is a person, and what belongs to them.
@@ -70,17 +66,11 @@ func (l *Ledger) about(tx *gorm.DB, user int64) (a about, err error) {
 	if a.orders, err = l.ordersOf(tx, user, 0); err != nil {
 		return a, err
 	}
-	for part := range sqlkit.Chunks(a.orders) {
-		var payments []string
-		var sales []int64
-		err := tx.Table("tb_payment").Where("order_id IN ?", part).Pluck("id", &payments).Error
-		if err == nil {
-			err = tx.Table("tb_voucher_order").Where("id IN ?", part).Distinct().Pluck("voucher_id", &sales).Error
-		}
-		if err != nil {
-			return a, err
-		}
-		a.payments, a.sales = append(a.payments, payments...), append(a.sales, sales...)
+	if a.payments, err = among[string](tx, "tb_payment", "id", "order_id IN ?", a.orders); err != nil {
+		return a, err
+	}
+	if a.sales, err = among[int64](tx, "tb_voucher_order", "voucher_id", "id IN ?", a.orders); err != nil {
+		return a, err
 	}
 	for _, id := range a.orders {
 		a.subjects = append(a.subjects, order.SubjectOfOrder(id))
@@ -101,44 +91,41 @@ func (l *Ledger) about(tx *gorm.DB, user int64) (a about, err error) {
 }
 
 // rows returns the rows of a table about the person.
-func (a *about) rows(tx *gorm.DB, table migrations.Table) (all []map[string]any, err error) {
-	read := func(where string, values ...any) {
-		if err != nil {
-			return
-		}
+func (a *about) rows(tx *gorm.DB, table migrations.Table) ([]map[string]any, error) {
+	forget, purge, theirs := table.Forget, table.Purge, []int64{a.from}
+	switch {
+	case table.Name == "tb_session_void":
+		return rowsAmong(tx, table, "first_user IN ? AND last_user = ?", theirs, a.from)
+	case forget.By == migrations.ByBuyer:
+		return rowsAmong(tx, table, "voucher_id IN ? AND "+forget.Column+" = ?", a.ordinaries, a.from)
+	case forget.By == migrations.ByUser:
+		return rowsAmong(tx, table, forget.Column+" IN ?", theirs)
+	case forget.By == migrations.BySale:
+		return rowsAmong(tx, table, forget.Column+" IN ? AND "+table.Number+" = ?", a.sales, a.from)
+	case purge.By == migrations.ByOrder:
+		return rowsAmong(tx, table, purge.Column+" IN ?", a.orders)
+	case purge.By == migrations.ByPayment:
+		return rowsAmong(tx, table, purge.Column+" IN ?", a.payments)
+	case forget.By == migrations.BySubject:
+		return rowsAmong(tx, table, purge.Column+" IN ?", a.subjects)
+	}
+	return nil, nil
+}
+
+// rowsAmong is among for whole rows, as they are shown.
+func rowsAmong[K any](
+	tx *gorm.DB, table migrations.Table, where string, values []K, more ...any,
+) (all []map[string]any, err error) {
+	for part := range sqlkit.Chunks(values) {
 		var rows []map[string]any
-		err = tx.Table(table.Name).Where(where, values...).Find(&rows).Error
+		if err := tx.Table(table.Name).Where(where, append([]any{part}, more...)...).Find(&rows).Error; err != nil {
+			return nil, err
+		}
 		for _, row := range rows {
 			all = append(all, shownRow(row, table.Staff))
 		}
 	}
-	switch {
-	case table.Name == "tb_session_void":
-		read("first_user = ? AND last_user = ?", a.from, a.from)
-	case table.Forget.By == migrations.ByBuyer:
-		for part := range sqlkit.Chunks(a.ordinaries) {
-			read("voucher_id IN ? AND "+table.Forget.Column+" = ?", part, a.from)
-		}
-	case table.Forget.By == migrations.ByUser:
-		read(table.Forget.Column+" = ?", a.from)
-	case table.Forget.By == migrations.BySale:
-		for part := range sqlkit.Chunks(a.sales) {
-			read(table.Forget.Column+" IN ? AND "+table.Number+" = ?", part, a.from)
-		}
-	case table.Purge.By == migrations.ByOrder:
-		for part := range sqlkit.Chunks(a.orders) {
-			read(table.Purge.Column+" IN ?", part)
-		}
-	case table.Purge.By == migrations.ByPayment:
-		for part := range sqlkit.Chunks(a.payments) {
-			read(table.Purge.Column+" IN ?", part)
-		}
-	case table.Forget.By == migrations.BySubject:
-		for part := range sqlkit.Chunks(a.subjects) {
-			read(table.Purge.Column+" IN ?", part)
-		}
-	}
-	return all, err
+	return all, nil
 }
 
 // maxExact is the highest integer that JavaScript reads exactly.
@@ -159,7 +146,7 @@ func shownRow(row map[string]any, without []string) map[string]any {
 			shown[column] = v.UTC().Format(time.RFC3339Nano)
 		case int64:
 			shown[column] = v
-			if v > maxExact || v < -maxExact || math.Abs(float64(v)) > maxExact {
+			if v > maxExact || v < -maxExact {
 				shown[column] = digits(v)
 			}
 		default:

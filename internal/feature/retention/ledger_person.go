@@ -45,15 +45,12 @@ func (voidRow) TableName() string { return "tb_session_void" }
 
 // BeginForgetting implements Forgetting.
 func (l *Ledger) BeginForgetting(ctx context.Context, user int64, by Trail) (pseudonym int64, err error) {
-	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := l.db.LedgerTime(tx)
+	err = l.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
+		known, fresh, err := l.pseudonym(tx, user, now)
 		if err != nil {
 			return err
 		}
-		var fresh bool
-		if pseudonym, fresh, err = l.pseudonym(tx, user, now); err != nil {
-			return err
-		}
+		pseudonym = known
 		ids, err := l.ordersOf(tx, user, 0) // also if it has begun: the user may have bought since
 		if err != nil {
 			return err
@@ -72,7 +69,7 @@ func (l *Ledger) BeginForgetting(ctx context.Context, user int64, by Trail) (pse
 			Changes: []voucher.FieldChange{{Field: "by", To: by.By}, {Field: "why", To: by.Why}},
 		})
 	})
-	return pseudonym, personError("beginning to forget a user", err)
+	return pseudonym, sqlkit.ReadError("beginning to forget a user", err)
 }
 
 // drawn returns a number with which nobody signs in.
@@ -105,14 +102,6 @@ func (l *Ledger) pseudonym(tx *gorm.DB, user int64, now time.Time) (pseudonym in
 		}
 	}
 	return 0, false, fmt.Errorf("%d pseudonyms are others'", most)
-}
-
-// personError is sqlkit.ReadError, which names nobody.
-func personError(doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return sqlkit.ReadError(doing, err)
 }
 
 // settled locks and returns orders of a user. It returns an *OwedError if any sale of theirs is not retired, or if one
@@ -232,8 +221,7 @@ func (l *Ledger) Rewrite(
 			sales[place.VoucherID] = true
 			p.subjects = append(p.subjects, order.SubjectOfPlace(place))
 		}
-		p.sales = keys(sales)
-		slices.Sort(p.sales)
+		p.sales = slices.Sorted(maps.Keys(sales))
 		f.Orders, f.Places = int64(len(p.orders)), int64(len(places))
 		done = len(p.orders) < n && len(places) < n
 		if err := p.rewrite(tx); err != nil {
@@ -251,7 +239,7 @@ func (l *Ledger) Rewrite(
 		}
 		return p.update(tx, "tb_voucher_order", "user_id", "id IN ?", p.orders)
 	})
-	return f, done, personError("forgetting a user", err)
+	return f, done, sqlkit.ReadError("forgetting a user", err)
 }
 
 // rewrite rewrites what belongs to the person's orders and places, as migrations.Tables says.
@@ -339,7 +327,7 @@ func (l *Ledger) EndForgetting(ctx context.Context, user, pseudonym int64) (done
 		}
 		return tx.Exec("UPDATE tb_forgotten SET user_id = NULL, end_time = ? WHERE pseudonym = ?", now, pseudonym).Error
 	})
-	return done && err == nil, personError("ending to forget a user", err)
+	return done && err == nil, sqlkit.ReadError("ending to forget a user", err)
 }
 
 // buyers deletes the rows that say which ordinary vouchers the person has bought. They may be of a voucher whose limit
@@ -353,12 +341,9 @@ func (p *person) buyers(tx *gorm.DB) error {
 		if table.Forget.By != migrations.ByBuyer {
 			continue
 		}
-		for part := range sqlkit.Chunks(ids) {
-			err := tx.Exec("DELETE FROM "+table.Name+" WHERE voucher_id IN ? AND "+table.Forget.Column+" = ?", part,
-				p.from).Error
-			if err != nil {
-				return fmt.Errorf("deleting from %s: %w", table.Name, err)
-			}
+		of := table.Forget.Column + " = " + digits(p.from) + " AND voucher_id"
+		if err := deleteBy(tx, table.Name, of, ids); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -69,14 +70,11 @@ func (l *Ledger) Begin(ctx context.Context, c Candidate, waitlist string, by Tra
 			},
 		})
 	})
-	return purgeError("beginning to purge", c, err)
+	return c.readError("beginning to purge", err)
 }
 
-// purgeError is sqlkit.ReadError for a voucher.
-func purgeError(doing string, c Candidate, err error) error {
-	if err == nil {
-		return nil
-	}
+// readError is sqlkit.ReadError for a voucher.
+func (c Candidate) readError(doing string, err error) error {
 	return sqlkit.ReadError(fmt.Sprintf("%s voucher %d", doing, c.VoucherID), err)
 }
 
@@ -106,7 +104,7 @@ const (
 	operations = iota
 	places
 	refusals
-	entries
+	entries // of users in draws
 	ordersPart
 )
 
@@ -124,14 +122,21 @@ func (l *Ledger) Delete(
 		if err := sqlkit.Locking(tx).Where("voucher_id = ?", c.VoucherID).Take(&row).Error; err != nil {
 			return fmt.Errorf("locking the purge: %w", err)
 		}
-		part := map[int]func(*gorm.DB, Candidate, *purgeRow, Cursor, int) (Deleted, error){
-			operations: l.deleteOperations, places: l.deletePlaces, refusals: l.deleteRefusals,
-			entries: l.deleteEntries, ordersPart: l.deleteOrders,
-		}[from.Part]
-		done, err = part(tx, c, &row, from, n)
+		switch from.Part {
+		case operations:
+			done, err = deleteOperations(tx, c, from, n)
+		case places:
+			done, err = deletePlaces(tx, c, from, n)
+		case refusals:
+			done, err = deleteUsers(tx, "tb_refusal", c, from, n)
+		case entries:
+			done, err = deleteUsers(tx, "tb_draw_entry", c, from, n)
+		default:
+			done, err = l.deleteOrders(tx, c, &row, from, n)
+		}
 		return err
 	})
-	return done, purgeError("purging", c, err)
+	return done, c.readError("purging", err)
 }
 
 // behind returns the cursor behind a page of rows whose last is at; after the last page, at the next part.
@@ -143,7 +148,7 @@ func behind(from Cursor, rows, n int, at int64) Cursor {
 }
 
 // deleteOperations deletes the operations that name an order.
-func (l *Ledger) deleteOperations(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor, n int) (Deleted, error) {
+func deleteOperations(tx *gorm.DB, c Candidate, from Cursor, n int) (Deleted, error) {
 	if !c.Sale {
 		return Deleted{Next: Cursor{Part: ordersPart}}, nil
 	}
@@ -159,7 +164,7 @@ func (l *Ledger) deleteOperations(tx *gorm.DB, c Candidate, _ *purgeRow, from Cu
 }
 
 // deletePlaces deletes the places on a waiting list that are over and whose events were delivered.
-func (l *Ledger) deletePlaces(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor, n int) (Deleted, error) {
+func deletePlaces(tx *gorm.DB, c Candidate, from Cursor, n int) (Deleted, error) {
 	var rows []struct {
 		Position int64
 		Open     *int64
@@ -178,9 +183,7 @@ func (l *Ledger) deletePlaces(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor
 		}
 		of[order.SubjectOfPlace(order.PlaceID{VoucherID: c.VoucherID, Position: r.Position})] = r.Position
 	}
-	var waits []order.Subject
-	err = tx.Table("tb_webhook_event e").Where("e.subject IN ? AND "+waiting, keys(of)).Distinct().
-		Pluck("e.subject", &waits).Error
+	waits, err := subjectsWaiting(tx, slices.Collect(maps.Keys(of)))
 	if err != nil {
 		return done, err
 	}
@@ -188,11 +191,7 @@ func (l *Ledger) deletePlaces(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor
 		done.Owed[Event]++
 		delete(of, s)
 	}
-	gone := children{subjects: keys(of)}
-	positions := make([]int64, 0, len(of))
-	for _, p := range of {
-		positions = append(positions, p)
-	}
+	gone, positions := children{subjects: slices.Collect(maps.Keys(of))}, slices.Collect(maps.Values(of))
 	if err := gone.delete(tx); err != nil || len(positions) == 0 {
 		return done, err
 	}
@@ -200,17 +199,7 @@ func (l *Ledger) deletePlaces(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor
 	return done, tx.Exec("DELETE FROM tb_place WHERE voucher_id = ? AND position IN ?", c.VoucherID, positions).Error
 }
 
-// deleteRefusals deletes the refusals of a sale, which owe nothing.
-func (l *Ledger) deleteRefusals(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor, n int) (Deleted, error) {
-	return deleteUsers(tx, "tb_refusal", c, from, n)
-}
-
-// deleteEntries deletes who entered the draws of a sale.
-func (l *Ledger) deleteEntries(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor, n int) (Deleted, error) {
-	return deleteUsers(tx, "tb_draw_entry", c, from, n)
-}
-
-// deleteUsers deletes the rows of a table about users in a sale.
+// deleteUsers deletes the rows of a table about users in a sale, which owe nothing.
 func deleteUsers(tx *gorm.DB, table string, c Candidate, from Cursor, n int) (Deleted, error) {
 	var users []int64
 	err := tx.Table(table).Distinct("user_id").Where("voucher_id = ? AND user_id > ?", c.VoucherID, from.After).
@@ -300,7 +289,7 @@ func (l *Ledger) remove(tx *gorm.DB, row *purgeRow, orders map[int64]order.Order
 
 // addDays adds the money of some days to what was purged of a voucher.
 func addDays(tx *gorm.DB, voucherID int64, days map[string]figures.Day) error {
-	for _, day := range slices.Sorted(slices.Values(keys(days))) {
+	for _, day := range slices.Sorted(maps.Keys(days)) {
 		row := dayRow{VoucherID: voucherID, Day: day}
 		if err := tx.Where("voucher_id = ? AND day = ?", voucherID, day).Find(&row).Error; err != nil {
 			return fmt.Errorf("reading a day: %w", err)
@@ -325,12 +314,8 @@ func ruleOf(name string) migrations.Table {
 
 // End implements Purging.
 func (l *Ledger) End(ctx context.Context, c Candidate) error {
-	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
+	err := l.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
 		return tx.Exec("UPDATE tb_purge SET end_time = ? WHERE voucher_id = ?", now, c.VoucherID).Error
 	})
-	return purgeError("ending the purge of", c, err)
+	return c.readError("ending the purge of", err)
 }

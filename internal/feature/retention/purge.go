@@ -3,7 +3,6 @@ package retention
 import (
 	"context"
 	"errors"
-	"maps"
 	"time"
 
 	"seckill/internal/kit/bulkhead"
@@ -18,7 +17,7 @@ type Candidate struct {
 	VoucherID, ShopID int64
 	Title             string
 	Sale              bool
-	End               time.Time // of the sale
+	EndTime           time.Time // of the sale
 	Retired           bool      // so is the sale
 	ByCode            bool      // its coupons are redeemed
 	Limited           bool      // it is on sale, and its orders are counted for a limit of each user
@@ -105,6 +104,7 @@ func (p *Purger) Purge(
 		if err != nil || len(owed) > 0 {
 			return Purged{Owed: owed, Refused: true}, err
 		}
+		so.Owed = Debts{}
 	}
 	for {
 		start := time.Now()
@@ -112,7 +112,10 @@ func (p *Purger) Purge(
 		if err != nil {
 			return so, err
 		}
-		so = so.with(batch)
+		so.Orders, so.Rows, so.At = so.Orders+int64(batch.Orders), so.Rows+int64(batch.Rows), batch.Next
+		for reason, n := range batch.Owed {
+			so.Owed[reason] += n
+		}
 		if p.Progress != nil {
 			p.Progress(c, so.Orders, so.Rows)
 		}
@@ -160,18 +163,4 @@ func (p *Purger) begin(ctx context.Context, c Candidate, by Trail) (Debts, error
 		return Debts{NotRetired: 1}, nil
 	}
 	return nil, err
-}
-
-// with returns the result with a batch more.
-func (p Purged) with(batch Deleted) Purged {
-	p.Orders, p.Rows, p.At = p.Orders+int64(batch.Orders), p.Rows+int64(batch.Rows), batch.Next
-	owed := maps.Clone(p.Owed)
-	if owed == nil {
-		owed = Debts{}
-	}
-	for reason, n := range batch.Owed {
-		owed[reason] += n
-	}
-	p.Owed = owed
-	return p
 }

@@ -7,15 +7,11 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/httpapi/param"
-	"seckill/internal/kit/invalid"
-	"seckill/internal/voucher"
 )
 
 // Service has the functions behind the routes.
 type Service struct {
-	// Forget makes a person's rows those of nobody. Errors: *OwedError, order.ErrUpgrading, order.ErrUnavailable,
-	// order.ErrUnknownChange.
+	// Forget is the function Forget. Error besides its own: order.ErrUpgrading.
 	Forget func(ctx context.Context, user int64, by Trail) (Forgotten, error)
 	// Export returns what is stored about a person. Errors: order.ErrUnavailable, order.ErrUnknownChange.
 	Export func(ctx context.Context, user int64, by Trail) (Export, error)
@@ -25,8 +21,8 @@ type Service struct {
 func Routes(s Service, bodies httpkit.Bodies) []httpkit.Route {
 	h := handlers{s, bodies}
 	return []httpkit.Route{
-		httpkit.Admin("POST /admin/user/:id/forget", h.forget, httpkit.Body),
-		httpkit.Admin("GET /admin/user/:id/export", h.export),
+		httpkit.Admin("POST /admin/user/:id/forget", httpkit.ByVoucher(h.forget), httpkit.Body),
+		httpkit.Admin("GET /admin/user/:id/export", httpkit.ByVoucher(h.export)),
 	}
 }
 
@@ -36,18 +32,8 @@ type handlers struct {
 	bodies httpkit.Bodies
 }
 
-// userID returns the user in the path.
-func userID(c *gin.Context) (int64, error) {
-	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
-	return id, invalid.Join(bad)
-}
-
 // forget answers POST /admin/user/:id/forget.
-func (h handlers) forget(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, err := userID(c)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
+func (h handlers) forget(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	why, err := h.bodies.ReadWhy(c)
 	if err != nil {
 		return httpkit.Answer{}, err
@@ -56,19 +42,8 @@ func (h handlers) forget(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	return httpkit.Data(http.StatusOK, f, err)
 }
 
-// exportJSON is what is stored about one person.
-type exportJSON struct {
-	UserID int64                       `json:"userId"`
-	At     httpkit.Time                `json:"at"`
-	Tables map[string][]map[string]any `json:"tables"`
-}
-
 // export answers GET /admin/user/:id/export.
-func (h handlers) export(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, err := userID(c)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
+func (h handlers) export(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	e, err := h.Export(c.Request.Context(), id, Trail{Author: httpkit.Author(c, who)})
-	return httpkit.Data(http.StatusOK, exportJSON{id, httpkit.ShownTime(e.At), e.Tables}, err)
+	return httpkit.Data(http.StatusOK, e, err)
 }

@@ -24,9 +24,9 @@ type row struct {
 }
 
 // TableName implements gorm's schema.Tabler.
-func (row) TableName() string { return "tb_shop" }
+func (*row) TableName() string { return "tb_shop" }
 
-func (r row) shop() Shop {
+func (r *row) shop() Shop {
 	return Shop{
 		ID: r.ID, Face: Face{r.Name, r.Picture}, Bounds: voucher.Bounds{Sales: r.MaxSales, Units: r.MaxUnits},
 		UpdatedAt: r.UpdateTime,
@@ -39,7 +39,7 @@ type Ledger struct{ db *sqlkit.DB }
 // NewLedger returns the shops in a database.
 func NewLedger(db *sqlkit.DB) *Ledger { return &Ledger{db} }
 
-// Find returns a shop: also one without a row.
+// Find implements Service.
 func (l *Ledger) Find(ctx context.Context, id int64) (Shop, error) {
 	var rows []row
 	if err := l.db.Read(ctx).Where("id = ?", id).Find(&rows).Error; err != nil {
@@ -57,17 +57,9 @@ func (l *Ledger) Bounds(ctx context.Context, id int64) (voucher.Bounds, error) {
 	return s.Bounds, err
 }
 
-// Page returns shops that have a row, with an id below before, the highest first, at most n.
+// Page implements Service.
 func (l *Ledger) Page(ctx context.Context, before int64, n int) ([]Shop, error) {
-	var rows []row
-	if err := l.db.Read(ctx).Where("id < ?", before).Order("id DESC").Limit(n).Find(&rows).Error; err != nil {
-		return nil, sqlkit.ReadError("listing shops", err)
-	}
-	shops := make([]Shop, len(rows))
-	for i, r := range rows {
-		shops[i] = r.shop()
-	}
-	return shops, nil
+	return sqlkit.List(l.db.Read(ctx).Where("id < ?", before).Order("id DESC").Limit(n), "listing shops", (*row).shop)
 }
 
 // Faces returns the names and pictures of shops, in one query. Shops without either are left out.
@@ -128,7 +120,7 @@ func (l *Ledger) Search(ctx context.Context, q voucher.ShopSearch) (found []vouc
 // isShop reports whether a number is a shop's: any could be, but there is something to see only of those that have a
 // row or a voucher.
 func (l *Ledger) isShop(ctx context.Context, id int64) (bool, error) {
-	for _, has := range [][2]string{{row{}.TableName(), "id"}, {"tb_voucher", "shop_id"}} {
+	for _, has := range [][2]string{{(&row{}).TableName(), "id"}, {"tb_voucher", "shop_id"}} {
 		var ids []int64
 		if err := l.db.Read(ctx).Table(has[0]).Where(has[1]+" = ?", id).Limit(1).Pluck("id", &ids).Error; err != nil {
 			return false, err
@@ -140,15 +132,10 @@ func (l *Ledger) isShop(ctx context.Context, id int64) (bool, error) {
 	return false, nil
 }
 
-// Change changes a shop, with an entry in the audit trail; a change that was done before changes nothing. Error:
-// *invalid.Error for another picture on a host that is not named.
+// Change implements Service. It adds an entry to the audit trail; a change that was done before changes nothing.
 func (l *Ledger) Change(ctx context.Context, by voucher.Author, id int64, c Change) (Shop, error) {
 	var shop Shop
-	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
+	err := l.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
 		// An insert alone locks a row that is not there yet, so that two first changes follow each other.
 		r := row{ID: id, CreateTime: now, UpdateTime: now}
 		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&r).Error; err != nil {
@@ -171,8 +158,5 @@ func (l *Ledger) Change(ctx context.Context, by voucher.Author, id int64, c Chan
 		}
 		return sqlkit.WriteAudit(tx, now, by, sqlkit.AuditRow{ShopID: id, Action: voucher.Changed, Changes: changes})
 	})
-	if err != nil {
-		return Shop{}, sqlkit.ReadError("changing a shop", err)
-	}
-	return shop, nil
+	return shop, sqlkit.ReadError("changing a shop", err)
 }

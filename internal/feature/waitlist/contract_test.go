@@ -127,13 +127,10 @@ func (f fakeLists) Counts(context.Context, voucher.Voucher) (Counts, error) {
 func routesOn(lists fakeLists) []httpkit.Route { return routesBehind(lists, nil, nil) }
 
 func routesBehind(lists fakeLists, gate httpkit.Gatekeeper, set *guards.Settings) []httpkit.Route {
-	return Routes(lists, Doors{
-		Find: func(context.Context, int64) (voucher.Voucher, error) {
-			sale := &voucher.Sale{InviteWindow: time.Minute, Guards: set}
-			return voucher.Voucher{ID: 5, Status: voucher.OnShelf, Sale: sale}, nil
-		},
-		Gate: gate, Now: apitest.Noon,
-	})
+	return Routes(lists, func(context.Context, int64) (voucher.Voucher, error) {
+		sale := &voucher.Sale{InviteWindow: time.Minute, Guards: set}
+		return voucher.Voucher{ID: 5, Status: voucher.OnShelf, Sale: sale}, nil
+	}, httpkit.Front{Gatekeeper: gate, Now: apitest.Noon, ShopOf: featuretest.ShopOf})
 }
 
 // gatekeeper is a Gatekeeper that refuses to let anybody in, or to reserve a unit, and records what became of the unit.

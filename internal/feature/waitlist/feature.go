@@ -24,7 +24,7 @@ func open(core feature.Core) (feature.Parts, error) {
 	}, metrics)
 	return feature.Parts{
 		Hooks:  []sqlkit.Hook{{Kept: job.Wake, Promised: Promised}},
-		Routes: Routes(lists, Doors{Find: core.Sales.Find, Gate: core.Front.Gatekeeper, Now: core.Front.Now}),
+		Routes: Routes(lists, core.Sales.Find, core.Front),
 		Jobs:   []func(context.Context) error{job.Run}, Metrics: metrics.Collectors(),
 		Members: feature.Members{"waitlist": {Sale: ledger.Figures}}, Close: []func(){lists.Close},
 	}, nil

@@ -1,7 +1,6 @@
 package waitlist
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -110,15 +109,8 @@ func lockList(tx *gorm.DB, voucherID int64) (listRow, error) {
 
 // lockPlace locks and returns the user's open place, or ErrNoPlace.
 func lockPlace(tx *gorm.DB, voucherID, userID int64) (placeRow, error) {
-	var row placeRow
-	err := sqlkit.Locking(tx).Where("voucher_id = ? AND user_id = ? AND open = 1", voucherID, userID).Take(&row).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return row, ErrNoPlace
-	}
-	if err != nil {
-		return row, fmt.Errorf("locking the place: %w", err)
-	}
-	return row, nil
+	open := sqlkit.Locking(tx).Where("voucher_id = ? AND user_id = ? AND open = 1", voucherID, userID)
+	return sqlkit.Take[placeRow](open, ErrNoPlace, "locking the place")
 }
 
 func positionsOf(places []placeRow) []int64 {
@@ -151,11 +143,4 @@ func Promised(tx *gorm.DB, voucherID int64) (int64, error) {
 		return 0, err
 	}
 	return invited[0], nil
-}
-
-// open reports whether the list is open, without a lock.
-func (l *Ledger) open(ctx context.Context, voucherID int64) (bool, error) {
-	var open []bool
-	err := l.db.Read(ctx).Model(&listRow{}).Where("voucher_id = ?", voucherID).Pluck("open", &open).Error
-	return len(open) > 0 && open[0], err
 }

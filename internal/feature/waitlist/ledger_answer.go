@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -12,10 +13,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Accept accepts the user's invitation, and writes the operation that asks Redis. The place becomes an order once Redis
-// has made the user a holder. A repeated call returns the place with the order id of the first call. Errors:
-// voucher.ErrOffShelf, gate.ErrPaused, ErrNoPlace, ErrNotInvited (also past the deadline, unless deadlines have
-// stopped), order.ErrUnavailable.
+// Accept implements Lists. It writes the operation that asks Redis; the place becomes an order once Redis has made the
+// user a holder. Past the deadline, ErrNotInvited is the answer unless deadlines have stopped.
 func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID int64) (Place, error) {
 	var place Place
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
@@ -66,23 +65,14 @@ func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID 
 		place.Claims = !claimed
 		return k.finish()
 	})
-	if err != nil {
-		return Place{}, sqlkit.ReadError(fmt.Sprintf("accepting the invitation of user %d for voucher %d",
-			userID, v.ID), err)
-	}
-	return place, nil
+	return place, sqlkit.ReadError(fmt.Sprintf("accepting the invitation of user %d for voucher %d", userID, v.ID), err)
 }
 
-// Leave gives up the user's place. If it is invited, this declines the invitation, which goes to the next user. A place
-// that has ended stays as it is. For a waiting place, Leave locks only the place, because many users may leave at once.
-// Errors: ErrNoPlace, ErrAccepted, order.ErrUnavailable.
+// Leave implements Lists. An invitation goes to the next user; a place that has ended stays as it is. For a waiting
+// place, Leave locks only the place, because many users may leave at once.
 func (l *Ledger) Leave(ctx context.Context, voucherID, userID int64) (Place, error) {
 	var place Place
-	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
+	err := l.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
 		left := tx.Model(&placeRow{}).
 			Where("voucher_id = ? AND user_id = ? AND open = 1 AND state = ?", voucherID, userID, Waiting).
 			Updates(map[string]any{"state": Left, "end_time": now})
@@ -94,14 +84,12 @@ func (l *Ledger) Leave(ctx context.Context, voucherID, userID int64) (Place, err
 				return err
 			}
 		}
-		place, err = latestPlace(tx, voucherID, userID)
+		latest, err := latestPlace(tx, voucherID, userID)
+		place = latest
 		return err
 	})
-	if err != nil {
-		return Place{}, sqlkit.ReadError(fmt.Sprintf("user %d leaving the waiting list of voucher %d",
-			userID, voucherID), err)
-	}
-	return place, nil
+	return place, sqlkit.ReadError(fmt.Sprintf("user %d leaving the waiting list of voucher %d", userID, voucherID),
+		err)
 }
 
 // decline gives up the user's invitation, if there is one.

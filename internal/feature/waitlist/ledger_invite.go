@@ -94,8 +94,8 @@ func (k *locked) heads(n int) (heads []placeRow, refused int, err error) {
 // waitingAfter reads up to n waiting places whose turn comes after the given turn.
 func (k *locked) waitingAfter(after turnOf, n int) ([]placeRow, error) {
 	var rows []placeRow
-	err := k.tx.Where("voucher_id = ? AND state = ? AND (missed > ? OR missed = ? AND position > ?)", k.list.VoucherID,
-		Waiting, after.Missed, after.Missed, after.Position).Order("missed, position").Limit(n).Find(&rows).Error
+	err := k.in(Waiting).Where("(missed > ? OR missed = ? AND position > ?)", after.Missed, after.Missed,
+		after.Position).Order("missed, position").Limit(n).Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("reading the head of the waiting list: %w", err)
 	}
@@ -108,8 +108,8 @@ func (k *locked) stillWaiting(places []placeRow) ([]placeRow, error) {
 		return nil, nil
 	}
 	var rows []placeRow
-	err := sqlkit.Locking(k.tx).Where("voucher_id = ? AND position IN ? AND state = ?", k.list.VoucherID,
-		positionsOf(places), Waiting).Order("missed, position").Find(&rows).Error
+	err := sqlkit.Locking(k.in(Waiting)).Where("position IN ?", positionsOf(places)).Order("missed, position").
+		Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("locking the head of the waiting list: %w", err)
 	}

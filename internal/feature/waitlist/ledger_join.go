@@ -28,13 +28,10 @@ var errClosed = errors.New("the waiting list is closed")
 // ErrBehind is the error while Redis has not applied all operations of the sale: one of them may put a unit on sale.
 var ErrBehind = errors.New("redis has not applied all operations of the sale")
 
-// Join gives the users places in the order given. A user with an open place keeps it; a user with a live order of the
-// sale gets none, and is missing in the answer. The list's row is locked until the commit, so that lower positions are
-// committed before higher ones. The first user to join opens the list, which locks the sale's row too; applied is the
-// last operation that Redis had applied when it had no unit left. Errors: ErrBehind, gate.ErrEnded,
-// order.ErrUnavailable.
+// Join implements Lists. The list's row is locked until the commit, so that lower positions are committed before higher
+// ones. The first user to join opens the list, which locks the sale's row too; applied is the last operation that Redis
+// had applied when it had no unit left.
 func (l *Ledger) Join(ctx context.Context, voucherID int64, joining []Joining, applied int64) (map[int64]Place, error) {
-	open, err := l.open(ctx, voucherID)
 	var places map[int64]Place
 	join := func(opens bool) error {
 		return l.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
@@ -42,10 +39,8 @@ func (l *Ledger) Join(ctx context.Context, voucherID int64, joining []Joining, a
 			return err
 		})
 	}
-	if err == nil && open {
-		err = join(false)
-	}
-	if err == nil && !open || errors.Is(err, errClosed) {
+	err := join(false)
+	if errors.Is(err, errClosed) {
 		err = join(true)
 	}
 	switch {

@@ -12,14 +12,11 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Place returns the user's open place, or their latest one. Errors: ErrNoPlace, order.ErrUnavailable.
+// Place implements Lists.
 func (l *Ledger) Place(ctx context.Context, voucherID, userID int64) (Place, error) {
 	p, err := latestPlace(l.db.Read(ctx), voucherID, userID)
-	if err != nil {
-		return p, sqlkit.ReadError(fmt.Sprintf("reading the place of user %d on the waiting list of voucher %d",
-			userID, voucherID), err)
-	}
-	return p, nil
+	return p, sqlkit.ReadError(fmt.Sprintf("reading the place of user %d on the waiting list of voucher %d", userID,
+		voucherID), err)
 }
 
 func latestPlace(tx *gorm.DB, voucherID, userID int64) (Place, error) {
@@ -35,8 +32,7 @@ func latestPlace(tx *gorm.DB, voucherID, userID int64) (Place, error) {
 	return shown(tx, rows[0])
 }
 
-// Places returns the user's open places, at most limit, those of the newest vouchers first. Error:
-// order.ErrUnavailable.
+// Places implements Lists.
 func (l *Ledger) Places(ctx context.Context, userID int64, limit int) ([]Place, error) {
 	const what = "reading a user's places on waiting lists"
 	var rows []placeRow
@@ -97,8 +93,7 @@ func waitingBefore(tx *gorm.DB, row placeRow) (int64, error) {
 	return ahead, nil
 }
 
-// Counts counts a list's places, without locks. What it says of a long list is up to countsFor old. Error:
-// order.ErrUnavailable.
+// Counts implements Lists, without locks. What it says of a long list is up to countsFor old.
 func (l *Ledger) Counts(ctx context.Context, voucherID int64) (Counts, error) {
 	what := fmt.Sprintf("counting the places of voucher %d", voucherID)
 	var lists []listRow
@@ -226,8 +221,5 @@ func (l *Ledger) due(ctx context.Context, windows bool) ([]int64, error) {
 			"true": true, "windows": windows, "now": l.db.LedgerClock(), "shelf": voucher.OnShelf, "waiting": Waiting,
 			"invited": Invited, "accepted": Accepted, "pending": sqlkit.OperationPending, "limit": dueLists,
 		}).Find(&ids).Error
-	if err != nil {
-		return nil, sqlkit.ReadError("looking for waiting lists with something due", err)
-	}
-	return ids, nil
+	return ids, sqlkit.ReadError("looking for waiting lists with something due", err)
 }

@@ -90,18 +90,20 @@ func (k *locked) moveDeadlines(by time.Duration) error {
 	if by <= 0 {
 		return nil
 	}
-	invited := k.tx.Model(&placeRow{}).Where("voucher_id = ? AND state = ?", k.list.VoucherID, Invited)
 	var deadlines []time.Time
-	err := invited.Session(&gorm.Session{}).Distinct().Order("deadline DESC").Pluck("deadline", &deadlines).Error
+	err := k.in(Invited).Distinct().Order("deadline DESC").Pluck("deadline", &deadlines).Error
 	for i := 0; err == nil && i < len(deadlines); i++ {
-		err = k.tx.Model(&placeRow{}).
-			Where("voucher_id = ? AND state = ? AND deadline = ?", k.list.VoucherID, Invited, deadlines[i]).
-			Update("deadline", deadlines[i].Add(by)).Error
+		err = k.in(Invited).Where("deadline = ?", deadlines[i]).Update("deadline", deadlines[i].Add(by)).Error
 	}
 	if err != nil {
 		return fmt.Errorf("moving deadlines: %w", err)
 	}
 	return nil
+}
+
+// in selects the places of the list that are in a state.
+func (k *locked) in(s State) *gorm.DB {
+	return k.tx.Model(&placeRow{}).Where("voucher_id = ? AND state = ?", k.list.VoucherID, s)
 }
 
 // paused reports whether the sale is paused, which stops invitations and their deadlines.
@@ -125,11 +127,8 @@ func (k *locked) finish() error {
 func (l *Ledger) Turn(ctx context.Context, voucherID int64, ids []int64) (Pass, error) {
 	var pass Pass
 	// In a transaction of its own: while the sale is locked, nothing else is waited for.
-	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := l.db.LedgerTime(tx)
-		if err == nil {
-			_, err = sqlkit.NoteDeadlines(tx, now)
-		}
+	err := l.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
+		_, err := sqlkit.NoteDeadlines(tx, now)
 		return err
 	})
 	if err != nil {
@@ -179,8 +178,7 @@ func (k *locked) turn(pass *Pass, ids []int64) error {
 // decide ends the acceptances that Redis has decided, and asks Redis again where a rebuild voided the operation.
 func (k *locked) decide(pass *Pass) error {
 	var rows []placeRow
-	err := k.tx.Where("voucher_id = ? AND state = ?", k.list.VoucherID, Accepted).Order("position").Find(&rows).Error
-	if err != nil || len(rows) == 0 {
+	if err := k.in(Accepted).Order("position").Find(&rows).Error; err != nil || len(rows) == 0 {
 		return err
 	}
 	numbers := make([]int64, len(rows))
@@ -221,8 +219,7 @@ func (k *locked) miss(pass *Pass) error {
 		return err
 	}
 	var due []placeRow
-	err := k.tx.Where("voucher_id = ? AND state = ? AND deadline <= ?", k.list.VoucherID, Invited, k.now).
-		Order("deadline, position").Limit(turnPlaces).Find(&due).Error
+	err := k.in(Invited).Where("deadline <= ?", k.now).Order("deadline, position").Limit(turnPlaces).Find(&due).Error
 	if err != nil || len(due) == 0 {
 		return err
 	}
@@ -249,8 +246,7 @@ func (k *locked) miss(pass *Pass) error {
 func (k *locked) end(pass *Pass) error {
 	var waiting, invited []placeRow
 	open := func(s State, rows *[]placeRow) error {
-		return sqlkit.Locking(k.tx).Where("voucher_id = ? AND state = ?", k.list.VoucherID, s).Order("position").
-			Limit(overPlaces).Find(rows).Error
+		return sqlkit.Locking(k.in(s)).Order("position").Limit(overPlaces).Find(rows).Error
 	}
 	if err := open(Waiting, &waiting); err != nil {
 		return fmt.Errorf("locking places of an ended sale: %w", err)
@@ -280,8 +276,7 @@ func (k *locked) release(pass *Pass) error {
 		return nil
 	}
 	var waiting []int64
-	err := k.tx.Model(&placeRow{}).Where("voucher_id = ? AND state = ?", k.list.VoucherID, Waiting).
-		Limit(1).Pluck("position", &waiting).Error
+	err := k.in(Waiting).Limit(1).Pluck("position", &waiting).Error
 	if err != nil || len(waiting) > 0 {
 		return err
 	}

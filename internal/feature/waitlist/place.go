@@ -102,6 +102,3 @@ type Pass struct {
 
 // Asks reports whether there are new operations to be applied to Redis.
 func (p Pass) Asks() bool { return p.Accepted+p.Again+p.Released > 0 }
-
-// changed reports whether the turn has changed anything.
-func (p Pass) changed() bool { return p != Pass{} }

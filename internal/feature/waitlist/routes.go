@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -19,11 +18,15 @@ import (
 
 // Service serves users and admins of waiting lists: *Waitlists. Every method may return order.ErrUnavailable.
 type Service interface {
-	// Join gives the user a place, or returns their open place. Errors: voucher.ErrNotSeckill, voucher.ErrOffShelf,
-	// ErrNoList, ErrOnSale, *gate.AlreadyBoughtError, gate.ErrPaused, gate.ErrNotStarted, gate.ErrEnded.
+	// Join gives the user a place, or returns their open place. standing stores a yes for their next turn, or takes it
+	// back; nil leaves it unchanged. After order.ErrUnavailable, repeating the call gives the definitive answer.
+	// Errors: voucher.ErrNotSeckill, voucher.ErrOffShelf, ErrNoList, ErrOnSale, *gate.AlreadyBoughtError,
+	// gate.ErrPaused, gate.ErrNotStarted, gate.ErrEnded.
 	Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error)
-	// Accept accepts the user's invitation. Errors: voucher.ErrOffShelf, gate.ErrPaused, ErrNoPlace, ErrNotInvited.
-	// With an error, the place has only the id of the order that it may become.
+	// Accept accepts the user's invitation and waits a little for the order that it becomes. It returns the place as
+	// Bought, as Refused, or still as Accepted if the order is not made yet. Repeating is harmless. Errors:
+	// voucher.ErrOffShelf, gate.ErrPaused, ErrNoPlace, ErrNotInvited. With an error, the place has only the id of the
+	// order that it may become.
 	Accept(ctx context.Context, userID int64, v voucher.Voucher) (Place, error)
 	// Leave gives up the user's place and its invitation. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// ErrNoPlace, ErrAccepted.
@@ -36,36 +39,26 @@ type Service interface {
 	Counts(ctx context.Context, v voucher.Voucher) (Counts, error)
 }
 
-// Doors decides who may use the routes of a sale's waiting list: by its voucher, its guards and the clock.
-type Doors struct {
-	// Find returns a voucher, or voucher.ErrNotFound.
-	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
-	Gate httpkit.Gatekeeper
-	Now  func() time.Time
-}
-
-// shopOf returns the shop of a voucher, or voucher.ErrNotFound.
-func (d Doors) shopOf(ctx context.Context, id int64) (int64, error) {
-	v, err := d.Find(ctx, id)
-	return v.ShopID, err
-}
+// finder returns a voucher, or voucher.ErrNotFound.
+type finder func(ctx context.Context, id int64) (voucher.Voucher, error)
 
 // Routes returns the routes of waiting lists. The guards of a purchase apply to joining and accepting, too.
-func Routes(lists Service, doors Doors) []httpkit.Route {
-	h := handlers{lists, doors}
+func Routes(lists Service, find finder, front httpkit.Front) []httpkit.Route {
+	h := handlers{lists, find, front}
 	return []httpkit.Route{
 		httpkit.Owning("POST /voucher/:id/waitlist", h.join, httpkit.Limited, httpkit.Query("standing")),
 		httpkit.Owning("GET /voucher/:id/waitlist", httpkit.ByVoucher(h.show)),
 		httpkit.Buying("POST /voucher/:id/waitlist/accept", h.accept, httpkit.Limited),
 		httpkit.Owning("POST /voucher/:id/waitlist/leave", httpkit.ByVoucher(h.leave)),
 		httpkit.Owning("GET /waitlist", h.list),
-		httpkit.Staff("GET /admin/voucher/:id/waitlist", httpkit.ByVoucher(h.count), httpkit.OwnVoucher(doors.shopOf)),
+		httpkit.Staff("GET /admin/voucher/:id/waitlist", httpkit.ByVoucher(h.count), httpkit.OwnVoucher(front.ShopOf)),
 	}
 }
 
 type handlers struct {
 	lists Service
-	doors Doors
+	find  finder
+	front httpkit.Front
 }
 
 // enter returns the voucher in the path, if its guards let the caller in. For a hidden or unlisted voucher it returns
@@ -75,12 +68,12 @@ func (h handlers) enter(c *gin.Context, who httpkit.Identity) (voucher.Voucher, 
 	if err != nil {
 		return voucher.Voucher{}, err
 	}
-	v, err := h.doors.Find(c.Request.Context(), id)
-	if err == nil && (v.Hidden(h.doors.Now()) || !v.Listed()) {
+	v, err := h.find(c.Request.Context(), id)
+	if err == nil && (v.Hidden(h.front.Now()) || !v.Listed()) {
 		err = voucher.ErrNotFound
 	}
 	if err == nil && h.guarded(v) {
-		err = h.doors.Gate.Enter(c, who, v)
+		err = h.front.Gatekeeper.Enter(c, who, v)
 	}
 	return v, err
 }
@@ -165,7 +158,7 @@ func (h handlers) claim(
 	case p.Claimed && goesOn(p.State):
 		return none, nil
 	}
-	finish, err := h.doors.Gate.Reserve(c, who, v, 1)
+	finish, err := h.front.Gatekeeper.Reserve(c, who, v, 1)
 	return func(p Place, err error) { finish(ending(ctx, who.UserID, v.ID, p, err)) }, err
 }
 
@@ -278,7 +271,7 @@ func (h handlers) list(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 
 // count answers GET /admin/voucher/:id/waitlist.
 func (h handlers) count(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
-	v, err := h.doors.Find(c.Request.Context(), id)
+	v, err := h.find(c.Request.Context(), id)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}

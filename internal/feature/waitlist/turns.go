@@ -11,8 +11,7 @@ import (
 // turnTimeout bounds one transaction of a list, so that a list whose rows are locked does not stop the others.
 const turnTimeout = 6 * time.Second
 
-// Turn does the due work of one list, as much as fits into one transaction: Ledger.Turn. ids are order ids for places
-// with a standing yes. Error: order.ErrUnavailable.
+// Turn is Ledger.Turn.
 type Turn func(ctx context.Context, voucherID int64, ids []int64) (Pass, error)
 
 // Turns takes the turns of lists, one after the other. A turn is one transaction's work.
@@ -34,7 +33,7 @@ func (t *Turns) Take(ctx context.Context, voucherID int64) error {
 	for {
 		start := time.Now()
 		pass, err := t.turn(ctx, voucherID, ids)
-		if err != nil && ctx.Err() == nil || pass.changed() { // the end of ctx is no failure of the list
+		if err != nil && ctx.Err() == nil || pass != (Pass{}) { // the end of ctx is no failure of the list
 			t.metrics.Turned(pass, time.Since(start), err)
 		}
 		if err != nil {

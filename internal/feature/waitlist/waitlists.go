@@ -88,17 +88,11 @@ func NewWaitlists(stores Stores, metrics *Metrics) *Waitlists {
 // Close waits for calls that are under way. Begin no call after it.
 func (w *Waitlists) Close() { w.running.Wait() }
 
-// Join gives the user a place on the list of a voucher, which comes from the catalog, or returns their open place.
-// standing stores a yes for their next turn, or takes it back; nil leaves it unchanged. Errors: voucher.ErrNotSeckill,
-// voucher.ErrOffShelf, ErrNoList, ErrOnSale, *gate.AlreadyBoughtError, the refusals of a sale that is not running, and
-// order.ErrUnavailable, after which repeating the call gives the definitive answer.
-func (w *Waitlists) Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error) {
-	p, err := w.join(ctx, Joining{UserID: userID, Standing: standing}, v)
-	w.metrics.Joined(err)
-	return p, err
-}
-
-func (w *Waitlists) join(ctx context.Context, j Joining, v voucher.Voucher) (Place, error) {
+// Join implements Service. The voucher comes from the catalog.
+func (w *Waitlists) Join(
+	ctx context.Context, userID int64, v voucher.Voucher, standing *bool,
+) (_ Place, err error) {
+	defer func() { w.metrics.Joined(err) }()
 	switch {
 	case v.Sale == nil:
 		return Place{}, voucher.ErrNotSeckill
@@ -107,7 +101,7 @@ func (w *Waitlists) join(ctx context.Context, j Joining, v voucher.Voucher) (Pla
 	case v.Status != voucher.OnShelf:
 		return Place{}, voucher.ErrOffShelf
 	}
-	answer, err := w.joinsOf(order.SaleOf(v)).Do(ctx, j)
+	answer, err := w.joinsOf(order.SaleOf(v)).Do(ctx, Joining{UserID: userID, Standing: standing})
 	if err != nil {
 		return Place{}, orUnavailable(err)
 	}
@@ -227,7 +221,7 @@ func refusal(v order.SaleView) error {
 	}
 }
 
-// Place returns the user's open place, or their latest one. Errors: ErrNoPlace, order.ErrUnavailable.
+// Place implements Service.
 func (w *Waitlists) Place(ctx context.Context, userID, voucherID int64) (Place, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -235,7 +229,7 @@ func (w *Waitlists) Place(ctx context.Context, userID, voucherID int64) (Place, 
 	return p, orUnavailable(err)
 }
 
-// Places returns the user's open places, at most MaxPlaces. Error: order.ErrUnavailable.
+// Places implements Service. It returns at most MaxPlaces.
 func (w *Waitlists) Places(ctx context.Context, userID int64) ([]Place, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -243,8 +237,7 @@ func (w *Waitlists) Places(ctx context.Context, userID int64) ([]Place, error) {
 	return places, orUnavailable(err)
 }
 
-// Counts returns how many places of the voucher's list are in each state, for admins. Errors: voucher.ErrNotSeckill,
-// ErrNoList, order.ErrUnavailable.
+// Counts implements Service.
 func (w *Waitlists) Counts(ctx context.Context, v voucher.Voucher) (Counts, error) {
 	switch {
 	case v.Sale == nil:
@@ -258,10 +251,7 @@ func (w *Waitlists) Counts(ctx context.Context, v voucher.Voucher) (Counts, erro
 	return c, orUnavailable(err)
 }
 
-// Accept accepts the user's invitation and waits a little for the order that it becomes. It returns the place as
-// Bought, as Refused, or still as Accepted if the order is not made yet. Repeating is harmless. Errors:
-// voucher.ErrOffShelf, gate.ErrPaused, ErrNoPlace, ErrNotInvited, order.ErrUnavailable. With an error, the place has
-// only the id of the order that it may become.
+// Accept implements Service.
 func (w *Waitlists) Accept(ctx context.Context, userID int64, v voucher.Voucher) (Place, error) {
 	id, err := w.stores.IDs.Next(ctx)
 	if err != nil {
@@ -295,8 +285,7 @@ func (w *Waitlists) Accept(ctx context.Context, userID int64, v voucher.Voucher)
 	return p, nil
 }
 
-// Leave gives up the user's place, and its invitation if it has one. Errors: voucher.ErrNotFound,
-// voucher.ErrNotSeckill, ErrNoPlace, ErrAccepted, order.ErrUnavailable.
+// Leave implements Service.
 func (w *Waitlists) Leave(ctx context.Context, userID, voucherID int64) (Place, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()

@@ -41,16 +41,14 @@ type tool struct {
 	admin *dispatch.Admin
 	out   io.Writer
 
-	id          int64
-	shop        *int64
-	url         *string
-	types       *string
-	description *string
-	atOnce      *bool
-	yes         *bool
-	n           *int
-	event       *string
-	from, to    *string
+	id       int64
+	terms    dispatch.Terms
+	types    string
+	atOnce   bool
+	yes      bool
+	n        int
+	event    string
+	from, to string
 }
 
 // command runs the command webhook.
@@ -72,8 +70,7 @@ func command(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	return open.Ledger(ctx, env, func(core feature.Core) error {
 		out := newSender(core)
 		defer out.Close()
-		ledger := NewLedger(core.DB, core.Orders)
-		t.admin = dispatch.NewAdmin(ledger, ledger, out.Send, out.Never, time.Now)
+		t.admin = newAdmin(NewLedger(core.DB, core.Orders), out)
 		return run(ctx)
 	})
 }
@@ -84,28 +81,28 @@ func (t *tool) command(what string, set *flag.FlagSet) func(context.Context) err
 	case "list":
 		return t.list
 	case "add":
-		t.shop, t.url = set.Int64("shop", 0, "the `id` of the shop whose orders are told; 0: those of all shops"),
-			set.String("url", "", "the `address` to which they are sent (required)")
-		t.types = set.String("types", "", "the `types` of events, comma-separated; none: all")
-		t.description = set.String("description", "", "a `text`: what it is for")
+		set.Int64Var(&t.terms.ShopID, "shop", 0, "the `id` of the shop whose orders are told; 0: those of all shops")
+		set.StringVar(&t.terms.URL, "url", "", "the `address` to which they are sent (required)")
+		set.StringVar(&t.types, "types", "", "the `types` of events, comma-separated; none: all")
+		set.StringVar(&t.terms.Description, "description", "", "a `text`: what it is for")
 		return t.add
 	case "enable", "disable":
 		return func(ctx context.Context) error { return t.set(ctx, what == "disable") }
 	case "delete":
-		t.yes = set.Bool("yes", false, "do it: it cannot be undone")
+		set.BoolVar(&t.yes, "yes", false, "do it: it cannot be undone")
 		return func(ctx context.Context) error { return t.remove(ctx, set) }
 	case "test":
 		return t.test
 	case "rotate":
-		t.atOnce = set.Bool("at-once", false, "the old secret ends now: for one that was disclosed")
+		set.BoolVar(&t.atOnce, "at-once", false, "the old secret ends now: for one that was disclosed")
 		return t.rotate
 	case "events", "dead":
-		t.n = set.Int("n", 50, "how `many` are printed at most")
+		set.IntVar(&t.n, "n", 50, "how `many` are printed at most")
 		return func(ctx context.Context) error { return t.events(ctx, what == "dead") }
 	default: // replay
-		t.event = set.String("event", "", "the `webhook-id` of an event")
-		t.from, t.to = set.String("from", "", "the events from this `time` on, such as 2026-11-11T20:00:00Z"),
-			set.String("to", "", "up to this `time`, exclusive; none: now")
+		set.StringVar(&t.event, "event", "", "the `webhook-id` of an event")
+		set.StringVar(&t.from, "from", "", "the events from this `time` on, such as 2026-11-11T20:00:00Z")
+		set.StringVar(&t.to, "to", "", "up to this `time`, exclusive; none: now")
 		return t.replay
 	}
 }
@@ -136,7 +133,7 @@ func (t *tool) readID(set *flag.FlagSet, what string) error {
 func byService() voucher.Author { return voucher.Author{Request: "server webhook"} }
 
 func (t *tool) list(ctx context.Context) error {
-	endpoints, err := t.admin.List(ctx)
+	endpoints, err := t.admin.Endpoints.Endpoints(ctx)
 	if err != nil {
 		return err
 	}
@@ -176,10 +173,8 @@ func shownTime(at time.Time) string {
 }
 
 func (t *tool) add(ctx context.Context) error {
-	terms := dispatch.Terms{
-		ShopID: *t.shop, URL: *t.url, Description: *t.description, Types: dispatch.ParseTypes(*t.types),
-	}
-	e, err := t.admin.Create(ctx, terms, byService())
+	t.terms.Types = dispatch.ParseTypes(t.types)
+	e, err := t.admin.Create(ctx, t.terms, byService())
 	if err != nil {
 		return err
 	}
@@ -201,8 +196,8 @@ func (t *tool) set(ctx context.Context, disabled bool) error {
 
 // remove deletes the endpoint with -yes. Without, it prints the effects of deleting it.
 func (t *tool) remove(ctx context.Context, set *flag.FlagSet) error {
-	if !*t.yes {
-		e, err := t.admin.Find(ctx, t.id)
+	if !t.yes {
+		e, err := t.admin.Endpoints.Endpoint(ctx, t.id)
 		if err != nil {
 			return err
 		}
@@ -211,7 +206,7 @@ func (t *tool) remove(ctx context.Context, set *flag.FlagSet) error {
 		}
 		return cmdline.Misuse(set, "nothing was done; -yes does it")
 	}
-	if err := t.admin.Delete(ctx, t.id, byService()); err != nil {
+	if err := t.admin.Endpoints.DeleteEndpoint(ctx, t.id, byService()); err != nil {
 		return err
 	}
 	return t.say("endpoint %d is gone, with all that waited for it\n", t.id)
@@ -230,7 +225,7 @@ func (t *tool) test(ctx context.Context) error {
 }
 
 func (t *tool) rotate(ctx context.Context) error {
-	e, err := t.admin.Rotate(ctx, t.id, *t.atOnce, byService())
+	e, err := t.admin.Rotate(ctx, t.id, t.atOnce, byService())
 	if errors.Is(err, dispatch.ErrRotating) {
 		return fmt.Errorf("%w; wait until it ends, or end it now with -at-once", err)
 	}
@@ -238,20 +233,20 @@ func (t *tool) rotate(ctx context.Context) error {
 		return err
 	}
 	old := "; the one before signs no longer"
-	if !*t.atOnce {
+	if !t.atOnce {
 		old = "; the one before signs too until " + shownTime(e.OldSecretUntil)
 	}
 	return t.say("endpoint %d has the secret %s%s\n", e.ID, string(e.Secret), old)
 }
 
 func (t *tool) events(ctx context.Context, dead bool) error {
-	read := t.admin.Deliveries
+	read := t.admin.Log.Deliveries
 	if dead {
-		read = t.admin.DeadLetters
+		read = t.admin.Log.DeadLetters
 	}
 	var deliveries []dispatch.Delivery
-	for next := int64(math.MaxInt64); next != 0 && len(deliveries) < *t.n; {
-		page, behind, err := read(ctx, t.id, next, *t.n-len(deliveries))
+	for next := int64(math.MaxInt64); next != 0 && len(deliveries) < t.n; {
+		page, behind, err := read(ctx, t.id, next, t.n-len(deliveries))
 		if err != nil {
 			return err
 		}
@@ -267,20 +262,20 @@ func (t *tool) events(ctx context.Context, dead bool) error {
 }
 
 func (t *tool) replay(ctx context.Context) error {
-	if *t.event != "" {
-		if err := t.admin.ReplayEvent(ctx, t.id, *t.event, byService()); err != nil {
+	if t.event != "" {
+		if err := t.admin.ReplayEvent(ctx, t.id, t.event, byService()); err != nil {
 			return err
 		}
-		return t.say("%s will be sent again, and those of its subject after it\n", *t.event)
+		return t.say("%s will be sent again, and those of its subject after it\n", t.event)
 	}
-	from, err := time.Parse(time.RFC3339, *t.from)
+	from, err := time.Parse(time.RFC3339, t.from)
 	if err != nil {
-		return fmt.Errorf("-from is %q (allowed: a time such as 2026-11-11T20:00:00Z, or -event instead)", *t.from)
+		return fmt.Errorf("-from is %q (allowed: a time such as 2026-11-11T20:00:00Z, or -event instead)", t.from)
 	}
 	var to time.Time
-	if *t.to != "" {
-		if to, err = time.Parse(time.RFC3339, *t.to); err != nil {
-			return fmt.Errorf("-to is %q (allowed: a time such as 2026-11-11T21:00:00Z)", *t.to)
+	if t.to != "" {
+		if to, err = time.Parse(time.RFC3339, t.to); err != nil {
+			return fmt.Errorf("-to is %q (allowed: a time such as 2026-11-11T21:00:00Z)", t.to)
 		}
 	}
 	n, err := t.admin.ReplayTime(ctx, t.id, from, to, byService())

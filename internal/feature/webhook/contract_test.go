@@ -118,7 +118,8 @@ func shopNames(_ context.Context, ids []int64) map[int64]string {
 
 // routesOn are the routes on the webhooks.
 func routesOn(w fakeWebhooks) []httpkit.Route {
-	routes := Routes(dispatch.NewAdmin(w, w, w.Send, w.Never, apitest.Noon), httpkit.Front{
+	admin := &dispatch.Admin{Endpoints: w, Log: w, Send: w.Send, Never: w.Never, Now: apitest.Noon}
+	routes := Routes(admin, httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, Zone: time.UTC,
 	})
 	return append(routes, StreamRoutes(dispatch.NewReader(w, nil), httpkit.Members{"shop": {Shops: shopNames}})...)

@@ -32,24 +32,32 @@ func New() feature.Feature {
 // event again.
 func open(core feature.Core) (feature.Parts, error) {
 	keep := core.Settings.Webhook.KeepAll
-	ledger := NewLedger(core.DB, core.Orders).Bound(core.Settings.Merchants.Webhooks).OfAllShops(keep > 0)
+	ledger := NewLedger(core.DB, core.Orders)
+	ledger.perShop, ledger.subscribed.all = core.Settings.Merchants.Webhooks, keep > 0
 	out, m := newSender(core), newMetrics()
 	deliverer := dispatch.NewDeliverer(ledger, out.Send,
 		dispatch.DelivererOptions{Owner: uuid.NewString(), Lanes: lanes, Now: time.Now}, m, core.Log)
-	admin := dispatch.NewAdmin(ledger, ledger, out.Send, out.Never, time.Now)
 	return feature.Parts{
 		Hooks: []sqlkit.Hook{ledger.Hook()},
-		Routes: append(Routes(admin, core.Front),
+		Routes: append(Routes(newAdmin(ledger, out), core.Front),
 			StreamRoutes(dispatch.NewReader(ledger, core.Alone), core.Front.Members)...),
 		Jobs: []func(context.Context) error{
-			dispatch.NewSequencer(ledger, deliverer.Wake, core.Log).Run, deliverer.Run,
-			dispatch.NewCleaner(ledger, max(core.Settings.Webhook.Keep, keep), m, core.Log).Run,
-			dispatch.NewSaleClock(ledger, core.Log).Run,
-			dispatch.NewAllKeeper(ledger, core.Alone, keep > 0, core.Log).Run,
+			deliverer.Run,
+			func(ctx context.Context) error { return ledger.Sequence(ctx, deliverer.Wake, core.Log) },
+			func(ctx context.Context) error {
+				return ledger.cleanOld(ctx, max(core.Settings.Webhook.Keep, keep), core.Log)
+			},
+			func(ctx context.Context) error { return ledger.countWaiting(ctx, m, core.Log) },
+			func(ctx context.Context) error { return ledger.watchSales(ctx, core.Log) },
+			func(ctx context.Context) error { return ledger.KeepAll(ctx, keep > 0, core.Alone, core.Log) },
 		},
 		Metrics: m.collectors(),
 		Close:   []func(){out.Close},
 	}, nil
+}
+
+func newAdmin(ledger *Ledger, out *sender.Sender) *dispatch.Admin {
+	return &dispatch.Admin{Endpoints: ledger, Log: ledger, Send: out.Send, Never: out.Never, Now: time.Now}
 }
 
 func newSender(core feature.Core) *sender.Sender {

@@ -1,8 +1,6 @@
 package webhook
 
-import (
-	"seckill/internal/sqlstore/sqlkit"
-)
+import "seckill/internal/sqlstore/sqlkit"
 
 // Ledger keeps endpoints, events and the results of their delivery in the ledger's database. It is safe for concurrent
 // use.
@@ -15,20 +13,7 @@ type Ledger struct {
 	perShop int64
 }
 
-// NewLedger returns a ledger.
+// NewLedger returns a ledger that bounds no merchant, and writes events of shops with an endpoint alone.
 func NewLedger(db *sqlkit.DB, orders sqlkit.Orders) *Ledger {
 	return &Ledger{db: db, orders: orders, subscribed: &subscribedShops{now: db.Clock}}
-}
-
-// Bound returns the ledger with a bound on the endpoints of a merchant's shop; 0: none.
-func (l *Ledger) Bound(perShop int64) *Ledger {
-	bound := *l
-	bound.perShop = perShop
-	return &bound
-}
-
-// OfAllShops has this process write events of all shops, as it is set to keep them. Call it before the ledger is used.
-func (l *Ledger) OfAllShops(all bool) *Ledger {
-	l.subscribed.all = all
-	return l
 }

@@ -3,13 +3,23 @@ package webhook
 import (
 	"context"
 	"math"
+	"time"
 
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// Backlog implements dispatch.Cleaning.
-func (l *Ledger) Backlog(ctx context.Context) (b dispatch.Backlog, err error) {
+// Backlog is the amount of waiting events.
+type Backlog struct {
+	Endpoints   int64         // the enabled endpoints
+	Broken      int64         // the enabled endpoints whose breaker is open
+	Events      int64         // the unsent events of the endpoint that has the most
+	Oldest      time.Duration // how long the oldest event of an enabled endpoint has waited
+	DeadLetters int64
+}
+
+// Backlog returns the amount of waiting events. Error: order.ErrUnavailable.
+func (l *Ledger) Backlog(ctx context.Context) (b Backlog, err error) {
 	const what = "reading how many webhook events wait"
 	endpoints, err := l.Endpoints(ctx)
 	if err != nil {
@@ -61,7 +71,7 @@ func (l *Ledger) Backlog(ctx context.Context) (b dispatch.Backlog, err error) {
 }
 
 // unnumbered adds the events that wait for a number to b, if there is an endpoint, and returns the first of them.
-func (l *Ledger) unnumbered(ctx context.Context, b *dispatch.Backlog) (first []eventRow, err error) {
+func (l *Ledger) unnumbered(ctx context.Context, b *Backlog) (first []eventRow, err error) {
 	if b.Endpoints == 0 {
 		return nil, nil
 	}

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -76,11 +75,7 @@ func (l *Ledger) CreateEndpoint(
 	ctx context.Context, t dispatch.Terms, secret dispatch.Secret, by voucher.Author,
 ) (dispatch.Endpoint, error) {
 	var row endpointRow
-	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
+	err := l.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
 		if err := sqlkit.ClaimKey(tx, now, by.Key, ""); err != nil {
 			return err
 		}
@@ -154,46 +149,28 @@ func changesOf(from, to dispatch.Endpoint) []voucher.FieldChange {
 			changes = append(changes, voucher.FieldChange{Field: field, From: before, To: after})
 		}
 	}
-	var a, b endpointRow
-	a.decided(from)
-	b.decided(to)
-	add("shopId", strconv.FormatInt(a.ShopID, 10), strconv.FormatInt(b.ShopID, 10))
-	add("url", a.URL, b.URL)
-	add("description", a.Description, b.Description)
-	add("types", a.Types, b.Types)
+	add("shopId", strconv.FormatInt(from.ShopID, 10), strconv.FormatInt(to.ShopID, 10))
+	add("url", from.URL, to.URL)
+	add("description", from.Description, to.Description)
+	add("types", dispatch.JoinTypes(from.Types), dispatch.JoinTypes(to.Types))
 	add("disabled", strconv.FormatBool(from.Disabled), strconv.FormatBool(to.Disabled))
 	return changes
 }
 
 // Endpoints implements dispatch.Endpoints.
 func (l *Ledger) Endpoints(ctx context.Context) ([]dispatch.Endpoint, error) {
-	var rows []endpointRow
-	if err := l.db.Read(ctx).Order("id").Find(&rows).Error; err != nil {
-		return nil, sqlkit.ReadError("reading webhook endpoints", err)
-	}
-	endpoints := make([]dispatch.Endpoint, len(rows))
-	for i := range rows {
-		endpoints[i] = rows[i].endpoint()
-	}
-	return endpoints, nil
+	return sqlkit.List(l.db.Read(ctx).Order("id"), "reading webhook endpoints", (*endpointRow).endpoint)
 }
 
 // Endpoint implements dispatch.Endpoints.
 func (l *Ledger) Endpoint(ctx context.Context, id int64) (dispatch.Endpoint, error) {
 	row, err := findEndpoint(l.db.Read(ctx), id)
-	if err != nil {
-		return dispatch.Endpoint{}, sqlkit.ReadError(fmt.Sprintf("reading webhook endpoint %d", id), err)
-	}
-	return row.endpoint(), nil
+	return row.endpoint(), sqlkit.ReadError(fmt.Sprintf("reading webhook endpoint %d", id), err)
 }
 
 // findEndpoint returns an endpoint's row, or dispatch.ErrNoEndpoint.
-func findEndpoint(db *gorm.DB, id int64) (row endpointRow, err error) {
-	err = db.Where("id = ?", id).Take(&row).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		err = dispatch.ErrNoEndpoint
-	}
-	return row, err
+func findEndpoint(db *gorm.DB, id int64) (endpointRow, error) {
+	return sqlkit.Take[endpointRow](db.Where("id = ?", id), dispatch.ErrNoEndpoint, "reading the endpoint")
 }
 
 // ChangeEndpoint implements dispatch.Endpoints.
@@ -201,40 +178,36 @@ func (l *Ledger) ChangeEndpoint(
 	ctx context.Context, id int64, a voucher.Action, by voucher.Author,
 	change func(e *dispatch.Endpoint, now time.Time) error,
 ) (dispatch.Endpoint, error) {
-	var row endpointRow
-	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
-		if row, err = findEndpoint(sqlkit.Locking(tx), id); err != nil {
-			return err
-		}
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
+	var changed dispatch.Endpoint
+	err := l.onEndpoint(ctx, id, func(tx *gorm.DB, row *endpointRow, now time.Time) error {
 		from := row.endpoint()
 		to := from
 		if err := change(&to, now); err != nil {
 			return err
 		}
 		row.decided(to)
+		changed = row.endpoint()
 		changes := changesOf(from, to)
-		if err := tx.Save(&row).Error; err != nil {
+		if err := tx.Save(row).Error; err != nil {
 			return err
 		}
 		if len(changes) == 0 && to.Secret == from.Secret {
 			return nil
 		}
-		return l.auditEndpoint(tx, now, by, a, &row, changes)
+		return l.auditEndpoint(tx, now, by, a, row, changes)
 	})
 	if err != nil {
 		return dispatch.Endpoint{}, sqlkit.ReadError(fmt.Sprintf("changing webhook endpoint %d", id), err)
 	}
 	l.subscribed.forget()
-	return row.endpoint(), nil
+	return changed, nil
 }
 
-// DeleteEndpoint implements dispatch.Endpoints. It also deletes the endpoint's retries and dead letters.
-func (l *Ledger) DeleteEndpoint(ctx context.Context, id int64, by voucher.Author) error {
-	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+// onEndpoint runs f in a transaction that has locked an endpoint. Error: dispatch.ErrNoEndpoint.
+func (l *Ledger) onEndpoint(
+	ctx context.Context, id int64, f func(tx *gorm.DB, row *endpointRow, now time.Time) error,
+) error {
+	return l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		row, err := findEndpoint(sqlkit.Locking(tx), id)
 		if err != nil {
 			return err
@@ -243,15 +216,22 @@ func (l *Ledger) DeleteEndpoint(ctx context.Context, id int64, by voucher.Author
 		if err != nil {
 			return err
 		}
+		return f(tx, &row, now)
+	})
+}
+
+// DeleteEndpoint implements dispatch.Endpoints. It also deletes the endpoint's retries and dead letters.
+func (l *Ledger) DeleteEndpoint(ctx context.Context, id int64, by voucher.Author) error {
+	err := l.onEndpoint(ctx, id, func(tx *gorm.DB, row *endpointRow, now time.Time) error {
 		for _, of := range []any{&retryRow{}, &deadLetterRow{}} {
 			if err := tx.Where("endpoint_id = ?", id).Delete(of).Error; err != nil {
 				return err
 			}
 		}
-		if err := tx.Delete(&row).Error; err != nil {
+		if err := tx.Delete(row).Error; err != nil {
 			return err
 		}
-		return l.auditEndpoint(tx, now, by, voucher.Deleted, &row,
+		return l.auditEndpoint(tx, now, by, voucher.Deleted, row,
 			[]voucher.FieldChange{{Field: "url", From: row.URL}})
 	})
 	if err != nil {

@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"gorm.io/gorm"
@@ -39,13 +38,6 @@ func (r *eventRow) event() dispatch.Event {
 	return e
 }
 
-func newEventRow(e dispatch.Event) eventRow {
-	return eventRow{
-		ShopID: e.ShopID, Subject: e.Subject, SubjectNumber: e.SubjectNumber, Type: e.Type,
-		Body: string(e.Body), CreateTime: e.At,
-	}
-}
-
 type sequenceRow struct {
 	ID     int   `gorm:"column:id;primaryKey;autoIncrement:false"`
 	Number int64 `gorm:"column:number"`
@@ -54,7 +46,8 @@ type sequenceRow struct {
 // TableName implements gorm's schema.Tabler.
 func (sequenceRow) TableName() string { return "tb_webhook_sequence" }
 
-// EventsWritten implements dispatch.Numberer.
+// EventsWritten reports whether events are written: there is an endpoint, or those of all shops are. It answers from
+// memory for up to a second. Error: order.ErrUnavailable.
 func (l *Ledger) EventsWritten(ctx context.Context) (bool, error) {
 	if err := l.subscribed.refresh(l.db.Read(ctx)); err != nil {
 		return false, sqlkit.ReadError("looking for webhook endpoints", err)
@@ -62,8 +55,9 @@ func (l *Ledger) EventsWritten(ctx context.Context) (bool, error) {
 	return len(l.subscribed.known()) > 0, nil
 }
 
-// NumberEvents implements dispatch.Numberer. It locks the row of the sequence before it reads the events, so a reader
-// that sees a number sees all lower ones. It reads only committed events and waits for no others. Events of one subject
+// NumberEvents numbers up to n committed events, and returns how many it has numbered: 0 if there were none, or while
+// another instance does it. It locks the row of the sequence before it reads the events, so a reader that sees a number
+// sees all lower ones. It reads only committed events and waits for no others. Events of one subject
 // are numbered in the order in which they were written, because each was written under the subject's lock.
 func (l *Ledger) NumberEvents(ctx context.Context, n int) (numbered int, err error) {
 	waiting, err := l.anyUnnumbered(ctx)
@@ -94,10 +88,7 @@ func (l *Ledger) NumberEvents(ctx context.Context, n int) (numbered int, err err
 		return tx.Model(&sequenceRow{}).Where("id = 1").Update("number",
 			sequence[0].Number+int64(numbered)).Error
 	})
-	if err != nil {
-		return 0, sqlkit.ReadError("numbering events", err)
-	}
-	return numbered, nil
+	return numbered, sqlkit.ReadError("numbering events", err)
 }
 
 func (l *Ledger) anyUnnumbered(ctx context.Context) (bool, error) {
@@ -112,30 +103,17 @@ func (l *Ledger) anyUnnumbered(ctx context.Context) (bool, error) {
 // numberStatement gives the events the numbers after last. MySQL looks each row up by its key (FORCE INDEX): a scan
 // would wait for events that are not committed.
 func (l *Ledger) numberStatement(ids []int64, last int64) string {
-	const head, longest = 256, 48 // bytes, about
-	text := make([]byte, 0, head+longest*len(ids))
-	between, numbered, behind := " WHEN ", " THEN ", " END WHERE id IN ("
+	row := " UNION ALL SELECT %d,%d"
 	if l.db.Dialect() == sqlkit.SQLite {
-		text = append(text, "UPDATE tb_webhook_event SET number = CASE id"...)
-	} else {
-		text = append(text, "UPDATE (SELECT 0 AS id, 0 AS number"...)
-		between, numbered = " UNION ALL SELECT ", ","
-		behind = ") AS given STRAIGHT_JOIN tb_webhook_event AS e FORCE INDEX (PRIMARY) ON e.id = given.id SET " +
-			"e.number = given.number"
+		row = " WHEN %d THEN %d"
 	}
+	var rows, all []byte
 	for i, id := range ids {
-		text = strconv.AppendInt(append(text, between...), id, 10)
-		text = strconv.AppendInt(append(text, numbered...), last+int64(i)+1, 10)
+		rows, all = fmt.Appendf(rows, row, id, last+int64(i)+1), fmt.Appendf(all, ",%d", id)
 	}
-	text = append(text, behind...)
-	if l.db.Dialect() != sqlkit.SQLite {
-		return string(text)
+	if l.db.Dialect() == sqlkit.SQLite {
+		return fmt.Sprintf("UPDATE tb_webhook_event SET number = CASE id%s END WHERE id IN (0%s)", rows, all)
 	}
-	for i, id := range ids {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = strconv.AppendInt(text, id, 10)
-	}
-	return string(append(text, ')'))
+	return fmt.Sprintf("UPDATE (SELECT 0 AS id, 0 AS number%s) AS given STRAIGHT_JOIN tb_webhook_event AS e "+
+		"FORCE INDEX (PRIMARY) ON e.id = given.id SET e.number = given.number", rows)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/feature/webhook"
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
@@ -405,7 +406,7 @@ func TestEndpointThatIsEnabledBeginsAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		admins := dispatch.NewAdmin(l.webhooks, l.webhooks, nil, nil, time.Now)
+		admins := &dispatch.Admin{Endpoints: l.webhooks, Log: l.webhooks, Now: time.Now}
 		for _, disabled := range []bool{true, false} {
 			if _, err := admins.Change(t.Context(), e.ID, func(t *dispatch.Terms) { t.Disabled = disabled },
 				ledgertest.Admin); err != nil {
@@ -504,7 +505,7 @@ func TestEventsWithoutNumberWait(t *testing.T) {
 // cleaned goes through all old events once, n at a time, and returns in how many steps.
 func (l ledger) cleaned(tb testing.TB, n int) (steps int) {
 	tb.Helper()
-	var from dispatch.Place
+	var from webhook.Place
 	for {
 		done, err := l.Clean(tb.Context(), from, 7*24*time.Hour, 30*24*time.Hour, n)
 		if err != nil {
@@ -566,8 +567,8 @@ func TestDeadLettersGoByThemselves(t *testing.T) {
 			l.Exec(t, "INSERT INTO tb_webhook_dead_letter (endpoint_id, number, attempts, failure, create_time) "+
 				"VALUES (1, ?, 9, '{}', ?)", number+1, ledgertest.StartTime.Add(-24*time.Hour))
 		}
-		for _, want := range []dispatch.Cleaned{{Deleted: 2}, {Deleted: 2}, {Deleted: 1, All: true}, {All: true}} {
-			done, err := l.Clean(t.Context(), dispatch.Place{}, 48*time.Hour, time.Hour, 2)
+		for _, want := range []webhook.Cleaned{{Deleted: 2}, {Deleted: 2}, {Deleted: 1, All: true}, {All: true}} {
+			done, err := l.Clean(t.Context(), webhook.Place{}, 48*time.Hour, time.Hour, 2)
 			if err != nil || done != want {
 				t.Errorf("Clean = %+v, %v, want %+v", done, err, want)
 			}
@@ -579,7 +580,7 @@ func TestDeadLettersGoByThemselves(t *testing.T) {
 func TestNothingWaits(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		for endpoints := range 2 {
-			if b, err := l.Backlog(t.Context()); err != nil || b != (dispatch.Backlog{Endpoints: b.Endpoints}) ||
+			if b, err := l.Backlog(t.Context()); err != nil || b != (webhook.Backlog{Endpoints: b.Endpoints}) ||
 				int(b.Endpoints) != endpoints {
 				t.Errorf("%+v, %v", b, err)
 			}

@@ -40,9 +40,6 @@ func (c *subscribedShops) known() map[int64]bool {
 	return c.shops
 }
 
-// prepare calls refresh before a transaction.
-func (c *subscribedShops) prepare(_ context.Context, db *gorm.DB) error { return c.refresh(db) }
-
 // refresh reads the shops from db if they were read too long ago. After half of subscribedFor one caller reads them,
 // mostly the deliverer, which has time; after subscribedFor, every caller reads them itself.
 func (c *subscribedShops) refresh(db *gorm.DB) error {
@@ -101,11 +98,16 @@ func (c *subscribedShops) forget() {
 
 // Hook writes the events of orders and waiting lists, in the transactions that change them.
 func (l *Ledger) Hook() sqlkit.Hook {
+	about := func(t dispatch.Type) func(*gorm.DB, voucher.Voucher) error {
+		return func(tx *gorm.DB, v voucher.Voucher) error { return l.announceSale(tx, v, t) }
+	}
+	created := about(dispatch.SaleCreated)
 	return sqlkit.Hook{
-		Prepare: l.subscribed.prepare, Changed: l.announce, Turned: l.announceTurns,
-		CalledOff: l.announceCallOff, Created: l.announceCreated, VoucherChanged: l.announceChanged,
-		PaymentChanged: l.announcePayment, Restored: endStream,
-		Wants: func(t order.Terms, _ order.Status) bool { return wanted(l.subscribed.known(), t.ShopID) },
+		Prepare: func(_ context.Context, db *gorm.DB) error { return l.subscribed.refresh(db) },
+		Wants:   func(t order.Terms, _ order.Status) bool { return wanted(l.subscribed.known(), t.ShopID) },
+		Changed: l.announce, Turned: l.announceTurns, PaymentChanged: l.announcePayment,
+		Created:        func(tx *gorm.DB, v voucher.Voucher, _ voucher.Author) error { return created(tx, v) },
+		VoucherChanged: about(dispatch.SaleChanged), CalledOff: about(dispatch.SaleCalledOff), Restored: endStream,
 	}
 }
 
@@ -123,10 +125,12 @@ func write[T any](tx *gorm.DB, changes []T, eventOf func(T) (dispatch.Event, err
 }
 
 func writeEvents(tx *gorm.DB, events ...dispatch.Event) error {
-	rows := make([]eventRow, len(events))
-	for i, e := range events {
-		rows[i] = newEventRow(e)
-	}
+	rows := sqlkit.Map(events, func(e *dispatch.Event) eventRow {
+		return eventRow{
+			ShopID: e.ShopID, Subject: e.Subject, SubjectNumber: e.SubjectNumber, Type: e.Type,
+			Body: string(e.Body), CreateTime: e.At,
+		}
+	})
 	if err := sqlkit.CreateAll(tx, rows); err != nil {
 		return fmt.Errorf("writing %d events: %w", len(rows), err)
 	}

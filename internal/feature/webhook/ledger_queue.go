@@ -74,12 +74,8 @@ func (l *Ledger) ClaimEndpoint(
 	if found, err := l.EventsWritten(ctx); err != nil || !found {
 		return 0, false, err
 	}
-	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+	err = l.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
 		id, ok = 0, false
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
 		var ids []int64
 		params := map[string]any{"now": now, "owner": owner, "busy": append([]int64{0}, busy...), "n": maxCandidates}
 		if err := tx.Raw(claimable, params).Find(&ids).Error; err != nil || len(ids) == 0 {
@@ -116,33 +112,27 @@ func (r *endpointRow) hold(tx *gorm.DB, owner string, until time.Time) error {
 	return tx.Model(r).Select("lease_owner", "lease_until").Updates(r).Error
 }
 
-// heldEndpoint locks and returns the endpoint, or returns dispatch.ErrLeaseLost if owner no longer has its lease.
-func (l *Ledger) heldEndpoint(tx *gorm.DB, owner string, id int64) (row endpointRow, now time.Time, err error) {
-	row, err = findEndpoint(sqlkit.Locking(tx), id)
+// onHeld is onEndpoint for an endpoint whose lease the owner holds. Error: dispatch.ErrLeaseLost.
+func (l *Ledger) onHeld(
+	ctx context.Context, owner string, id int64, f func(tx *gorm.DB, row *endpointRow, now time.Time) error,
+) error {
+	err := l.onEndpoint(ctx, id, func(tx *gorm.DB, row *endpointRow, now time.Time) error {
+		if row.LeaseOwner != owner || row.LeaseUntil == nil || !now.Before(*row.LeaseUntil) {
+			return dispatch.ErrLeaseLost
+		}
+		return f(tx, row, now)
+	})
 	if errors.Is(err, dispatch.ErrNoEndpoint) {
-		return row, now, dispatch.ErrLeaseLost
+		return dispatch.ErrLeaseLost
 	}
-	if err != nil {
-		return row, now, err
-	}
-	if now, err = l.db.LedgerTime(tx); err != nil {
-		return row, now, err
-	}
-	if row.LeaseOwner != owner || row.LeaseUntil == nil || !now.Before(*row.LeaseUntil) {
-		return row, now, dispatch.ErrLeaseLost
-	}
-	return row, now, nil
+	return err
 }
 
 // EventsToSend implements dispatch.Queue.
 func (l *Ledger) EventsToSend(
 	ctx context.Context, owner string, id int64, lease time.Duration, n int,
 ) (w dispatch.Work, err error) {
-	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		row, now, err := l.heldEndpoint(tx, owner, id)
-		if err != nil {
-			return err
-		}
+	err = l.onHeld(ctx, owner, id, func(tx *gorm.DB, row *endpointRow, now time.Time) error {
 		e := row.endpoint()
 		w = dispatch.Work{Endpoint: e, Now: now, Next: e.Next, ReplayNext: e.ReplayNext}
 		if e.Disabled || now.Before(e.Health.RetryAt) {
@@ -153,10 +143,7 @@ func (l *Ledger) EventsToSend(
 		}
 		return readWork(tx, &w, n)
 	})
-	if err != nil {
-		return dispatch.Work{}, sqlkit.ReadError(fmt.Sprintf("reading events for webhook endpoint %d", id), err)
-	}
-	return w, nil
+	return w, sqlkit.ReadError(fmt.Sprintf("reading events for webhook endpoint %d", id), err)
 }
 
 // readWork reads the events to send: new ones, retries and replays, or only one event while a broken endpoint is
@@ -262,27 +249,24 @@ func readWaiting(tx *gorm.DB, w *dispatch.Work) error {
 
 // eventsFrom returns the first n numbered events of the shop, or with 0 of all shops, that the query selects.
 func eventsFrom(query *gorm.DB, shopID int64, n int) ([]dispatch.Event, error) {
-	if shopID != 0 {
-		query = query.Where("shop_id = ?", shopID)
-	}
 	var rows []eventRow
-	if err := query.Order("number").Limit(n).Find(&rows).Error; err != nil {
+	if err := ofShop(query, shopID).Order("number").Limit(n).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("reading webhook events: %w", err)
 	}
-	events := make([]dispatch.Event, len(rows))
-	for i := range rows {
-		events[i] = rows[i].event()
+	return sqlkit.Map(rows, (*eventRow).event), nil
+}
+
+// ofShop restricts a query to the events of a shop; 0: of all shops.
+func ofShop(query *gorm.DB, shopID int64) *gorm.DB {
+	if shopID == 0 {
+		return query
 	}
-	return events, nil
+	return query.Where("shop_id = ?", shopID)
 }
 
 // SettleEvents implements dispatch.Queue. A retry that an admin has changed since it was read stays as they left it.
 func (l *Ledger) SettleEvents(ctx context.Context, owner string, done dispatch.Settled) error {
-	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		row, now, err := l.heldEndpoint(tx, owner, done.EndpointID)
-		if err != nil {
-			return err
-		}
+	err := l.onHeld(ctx, owner, done.EndpointID, func(tx *gorm.DB, row *endpointRow, now time.Time) error {
 		if err := settleRetries(tx, l.db.Dialect(), done); err != nil {
 			return err
 		}
@@ -299,12 +283,9 @@ func (l *Ledger) SettleEvents(ctx context.Context, owner string, done dispatch.S
 			}
 		}
 		row.settled(done, now)
-		return tx.Save(&row).Error
+		return tx.Save(row).Error
 	})
-	if err != nil {
-		return sqlkit.ReadError(fmt.Sprintf("settling events of webhook endpoint %d", done.EndpointID), err)
-	}
-	return nil
+	return sqlkit.ReadError(fmt.Sprintf("settling events of webhook endpoint %d", done.EndpointID), err)
 }
 
 // settled copies the result of an attempt into the locked row.
@@ -379,11 +360,7 @@ func putRetries(tx *gorm.DB, d sqlkit.Dialect, rows []retryRow) error {
 
 // ReleaseEndpoint implements dispatch.Queue. The end of the lease stays as the time of the last turn.
 func (l *Ledger) ReleaseEndpoint(ctx context.Context, owner string, id int64) error {
-	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		row, now, err := l.heldEndpoint(tx, owner, id)
-		if err != nil {
-			return err
-		}
+	err := l.onHeld(ctx, owner, id, func(tx *gorm.DB, row *endpointRow, now time.Time) error {
 		return row.hold(tx, "", now)
 	})
 	if err != nil && !errors.Is(err, dispatch.ErrLeaseLost) {

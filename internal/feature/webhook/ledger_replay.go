@@ -34,10 +34,7 @@ func (l *Ledger) Deliveries(
 		return nil, 0, sqlkit.ReadError(what, err)
 	}
 	found, err = l.deliveriesOf(ctx, e, sqlkit.Map(rows, (*eventRow).event))
-	if err != nil {
-		return nil, 0, sqlkit.ReadError(what, err)
-	}
-	return found, next, nil
+	return found, next, sqlkit.ReadError(what, err)
 }
 
 // newest returns the newest n events of a shop (0: of all) and of some types (none: of all) with numbers below before,
@@ -45,11 +42,8 @@ func (l *Ledger) Deliveries(
 func newest(
 	db *gorm.DB, shopID int64, types []dispatch.Type, before int64, n int,
 ) (rows []eventRow, next int64, err error) {
-	query := db.Model(&eventRow{}).Where("number < ?", before).Order("number DESC")
-	if shopID != 0 {
-		query = query.Where("shop_id = ?", shopID)
-	}
-	query = query.Session(&gorm.Session{})
+	query := ofShop(db.Model(&eventRow{}), shopID).Where("number < ?", before).Order("number DESC").
+		Session(&gorm.Session{})
 	selected := query
 	if len(types) > 0 {
 		var last []int64 // of those that it looks at, if there are more
@@ -87,18 +81,12 @@ func (l *Ledger) Delivery(
 			found, err = l.deliveriesOf(ctx, endpoint.endpoint(), []dispatch.Event{event.event()})
 		}
 	}
-	if err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("reading event %s of webhook endpoint %d", id, endpointID), err)
-	}
-	return found, nil
+	return found, sqlkit.ReadError(fmt.Sprintf("reading event %s of webhook endpoint %d", id, endpointID), err)
 }
 
 // eventOf returns an event that the query selects, or dispatch.ErrNoEvent if it is none for the endpoint.
 func eventOf(query *gorm.DB, endpoint *endpointRow, id dispatch.EventID) (eventRow, error) {
-	query = query.Where("subject = ? AND subject_number = ?", id.Subject, id.Number)
-	if endpoint.ShopID != 0 {
-		query = query.Where("shop_id = ?", endpoint.ShopID)
-	}
+	query = ofShop(query.Where("subject = ? AND subject_number = ?", id.Subject, id.Number), endpoint.ShopID)
 	event, err := sqlkit.Take[eventRow](query, dispatch.ErrNoEvent, "reading the event")
 	if err == nil && !endpoint.endpoint().Wants(event.Type) {
 		err = dispatch.ErrNoEvent
@@ -110,8 +98,8 @@ func eventOf(query *gorm.DB, endpoint *endpointRow, id dispatch.EventID) (eventR
 func (l *Ledger) deliveriesOf(
 	ctx context.Context, e dispatch.Endpoint, events []dispatch.Event,
 ) ([]dispatch.Delivery, error) {
-	retries := make(map[order.Subject]dispatch.Retry)
-	dead := make(map[int64]dispatch.DeadLetter)
+	retries := make(map[order.Subject]*dispatch.Retry)
+	dead := make(map[int64]*dispatch.DeadLetter)
 	subjects := sqlkit.Distinct(events, func(e dispatch.Event) order.Subject { return e.Subject })
 	for part := range sqlkit.Chunks(subjects) {
 		var rows []retryRow
@@ -119,7 +107,8 @@ func (l *Ledger) deliveriesOf(
 			return nil, err
 		}
 		for i := range rows {
-			retries[rows[i].Subject] = rows[i].retry()
+			retry := rows[i].retry()
+			retries[retry.Subject] = &retry
 		}
 	}
 	for part := range sqlkit.Chunks(sqlkit.Distinct(events, func(e dispatch.Event) int64 { return e.Number })) {
@@ -127,28 +116,15 @@ func (l *Ledger) deliveriesOf(
 		if err := l.db.Read(ctx).Where("endpoint_id = ? AND number IN ?", e.ID, part).Find(&rows).Error; err != nil {
 			return nil, err
 		}
-		for i := range rows {
-			dead[rows[i].Number] = rows[i].deadLetter()
+		for _, r := range rows {
+			dead[r.Number] = &dispatch.DeadLetter{Number: r.Number, Attempts: r.Attempts, Failure: r.Failure}
 		}
 	}
 	deliveries := make([]dispatch.Delivery, len(events))
 	for i, event := range events {
-		letter, isDead := dead[event.Number]
-		retry, isBehind := retries[event.Subject]
-		deliveries[i] = dispatch.DeliveryOf(e, event, ifTrue(isBehind, retry), ifTrue(isDead, letter))
+		deliveries[i] = dispatch.DeliveryOf(e, event, retries[event.Subject], dead[event.Number])
 	}
 	return deliveries, nil
-}
-
-func ifTrue[T any](ok bool, v T) *T {
-	if ok {
-		return &v
-	}
-	return nil
-}
-
-func (r *deadLetterRow) deadLetter() dispatch.DeadLetter {
-	return dispatch.DeadLetter{Number: r.Number, Attempts: r.Attempts, Failure: r.Failure, At: r.CreateTime}
 }
 
 // DeadLetters implements dispatch.Log.
@@ -192,108 +168,76 @@ func (l *Ledger) DeadLetters(
 
 // ReplayEvent implements dispatch.Log.
 func (l *Ledger) ReplayEvent(ctx context.Context, endpointID int64, id dispatch.EventID, by voucher.Author) error {
-	err := l.replay(ctx, endpointID,
-		func(tx *gorm.DB, row *endpointRow, now time.Time) ([]voucher.FieldChange, error) {
-			event, err := eventOf(tx.Where("number < ?", row.NextNumber), row, id)
-			if err != nil {
-				return nil, err
-			}
-			number := *event.Number
-			retry := newRetryRow(row.ID, dispatch.Retry{Subject: id.Subject, Number: number, DueAt: now})
-			if err := putRetries(tx, l.db.Dialect(), []retryRow{retry}); err != nil {
-				return nil, err
-			}
-			if err := tx.Where("endpoint_id = ? AND number = ?", row.ID,
-				number).Delete(&deadLetterRow{}).Error; err != nil {
-				return nil, err
-			}
-			return []voucher.FieldChange{{Field: "eventId", To: id.String()}}, nil
-		}, by)
-	if err != nil {
-		return sqlkit.ReadError(fmt.Sprintf("replaying event %s to webhook endpoint %d", id, endpointID), err)
-	}
-	return nil
+	err := l.onEndpoint(ctx, endpointID, func(tx *gorm.DB, row *endpointRow, now time.Time) error {
+		event, err := eventOf(tx.Where("number < ?", row.NextNumber), row, id)
+		if err != nil {
+			return err
+		}
+		number := *event.Number
+		retry := newRetryRow(row.ID, dispatch.Retry{Subject: id.Subject, Number: number, DueAt: now})
+		if err := putRetries(tx, l.db.Dialect(), []retryRow{retry}); err != nil {
+			return err
+		}
+		if err := tx.Where("endpoint_id = ? AND number = ?", row.ID,
+			number).Delete(&deadLetterRow{}).Error; err != nil {
+			return err
+		}
+		return l.auditEndpoint(tx, now, by, voucher.Replayed, row,
+			[]voucher.FieldChange{{Field: "eventId", To: id.String()}})
+	})
+	return sqlkit.ReadError(fmt.Sprintf("replaying event %s to webhook endpoint %d", id, endpointID), err)
 }
 
 // ReplayTime implements dispatch.Log. If a range is already being sent again, the new range is joined with it.
 func (l *Ledger) ReplayTime(
 	ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author,
 ) (events int64, err error) {
-	err = l.replay(ctx, endpointID,
-		func(tx *gorm.DB, row *endpointRow, _ time.Time) ([]voucher.FieldChange, error) {
-			theirs := tx.Model(&eventRow{}) // a merchant must not learn how much other shops sell
-			if row.ShopID != 0 {
-				theirs = theirs.Where("shop_id = ?", row.ShopID)
+	err = l.onEndpoint(ctx, endpointID, func(tx *gorm.DB, row *endpointRow, now time.Time) error {
+		// A merchant must not learn how much other shops sell.
+		theirs := ofShop(tx.Model(&eventRow{}), row.ShopID).Session(&gorm.Session{})
+		bound := func(order string) (int64, error) {
+			var numbers []int64
+			err := theirs.Where("create_time >= ? AND create_time < ? AND number < ?",
+				from.UTC(), to.UTC(), row.NextNumber).
+				Order(order).Limit(1).Pluck("number", &numbers).Error
+			if err != nil || len(numbers) == 0 {
+				return 0, err
 			}
-			theirs = theirs.Session(&gorm.Session{})
-			bound := func(order string) (int64, error) {
-				var numbers []int64
-				err := theirs.Where("create_time >= ? AND create_time < ? AND number < ?",
-					from.UTC(), to.UTC(), row.NextNumber).
-					Order(order).Limit(1).Pluck("number", &numbers).Error
-				if err != nil || len(numbers) == 0 {
-					return 0, err
-				}
-				return numbers[0], nil
-			}
-			first, err := bound("number")
-			if err != nil {
-				return nil, err
-			}
-			last, err := bound("number DESC")
-			if err != nil {
-				return nil, err
-			}
-			if first == 0 {
-				return nil, dispatch.ErrNoEvent
-			}
-			again := dispatch.Range{Next: first, End: last + 1}
-			if row.ReplayNext < row.ReplayEnd {
-				again = dispatch.Range{Next: min(first, row.ReplayNext), End: max(last+1, row.ReplayEnd)}
-			}
-			row.ReplayNext, row.ReplayEnd = again.Next, again.End
-			if err := tx.Model(row).Select("replay_next", "replay_end").Updates(row).Error; err != nil {
-				return nil, err
-			}
-			events = again.End - again.Next
-			if row.ShopID != 0 {
-				err := theirs.Where("number >= ? AND number < ?", again.Next, again.End).Count(&events).Error
-				if err != nil {
-					return nil, err
-				}
-			}
-			err = tx.Where("endpoint_id = ? AND number >= ? AND number < ?", row.ID, again.Next,
-				again.End).Delete(&deadLetterRow{}).Error
-			return []voucher.FieldChange{
-				{Field: "from", To: from.Format(time.RFC3339)}, {Field: "to", To: to.Format(time.RFC3339)},
-			}, err
-		}, by)
-	if err != nil {
-		return 0, sqlkit.ReadError(fmt.Sprintf("replaying events to webhook endpoint %d", endpointID), err)
-	}
-	return events, nil
-}
-
-// replay runs f with the locked endpoint, and adds an entry to the audit trail.
-func (l *Ledger) replay(
-	ctx context.Context, endpointID int64,
-	f func(*gorm.DB, *endpointRow, time.Time) ([]voucher.FieldChange, error), by voucher.Author,
-) error {
-	return l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		row, err := findEndpoint(sqlkit.Locking(tx), endpointID)
+			return numbers[0], nil
+		}
+		first, err := bound("number")
 		if err != nil {
 			return err
 		}
-		now, err := l.db.LedgerTime(tx)
+		last, err := bound("number DESC")
 		if err != nil {
 			return err
 		}
-		changes, err := f(tx, &row, now)
-		if err != nil {
+		if first == 0 {
+			return dispatch.ErrNoEvent
+		}
+		next, end := first, last+1
+		if row.ReplayNext < row.ReplayEnd {
+			next, end = min(next, row.ReplayNext), max(end, row.ReplayEnd)
+		}
+		row.ReplayNext, row.ReplayEnd = next, end
+		if err := tx.Model(row).Select("replay_next", "replay_end").Updates(row).Error; err != nil {
 			return err
 		}
-		return l.auditEndpoint(tx, now, by, voucher.Replayed, &row, changes)
+		again := tx.Where("number >= ? AND number < ?", next, end).Session(&gorm.Session{})
+		if events = end - next; row.ShopID != 0 {
+			if err := ofShop(again.Model(&eventRow{}), row.ShopID).Count(&events).Error; err != nil {
+				return err
+			}
+		}
+		if err := again.Where("endpoint_id = ?", row.ID).Delete(&deadLetterRow{}).Error; err != nil {
+			return err
+		}
+		return l.auditEndpoint(tx, now, by, voucher.Replayed, row, []voucher.FieldChange{
+			{Field: "from", To: from.Format(time.RFC3339)}, {Field: "to", To: to.Format(time.RFC3339)},
+		})
 	})
+	return events, sqlkit.ReadError(fmt.Sprintf("replaying events to webhook endpoint %d", endpointID), err)
 }
 
 // oldEvents selects the next n numbered events that are older than a time, from old to new.
@@ -312,23 +256,34 @@ AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p JOIN tb_webhook_retry r ON r
     WHERE p.disabled_time IS NULL AND r.subject = e.subject AND r.number <= e.number)
 AND NOT EXISTS (SELECT 1 FROM tb_webhook_dead_letter d WHERE d.number = e.number)`
 
-// Clean implements dispatch.Cleaning. Rows are chosen without locks and deleted by their keys, so nobody waits for it.
-// Old dead letters go first: an event with one stays.
+// Place is the position of an event among all events, from old to new.
+type Place struct {
+	At time.Time
+	ID int64
+}
+
+// Cleaned is the result of cleaning.
+type Cleaned struct {
+	To      Place // the last event that was looked at
+	All     bool  // it has looked at all old events
+	Deleted int   // the number of events and dead letters that it deleted
+}
+
+// Clean looks at up to n events behind from that are older than keep: it deletes those that no enabled endpoint waits
+// for. At the beginning, it first deletes up to n dead letters older than keepDead, as an event with one stays; if
+// there were n, it looks at no events, and begins again. Rows are chosen without locks and deleted by their keys, so
+// nobody waits for it. Error: order.ErrUnavailable.
 func (l *Ledger) Clean(
-	ctx context.Context, from dispatch.Place, keep, keepDead time.Duration, n int,
-) (dispatch.Cleaned, error) {
-	var done dispatch.Cleaned
-	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		done = dispatch.Cleaned{}
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
+	ctx context.Context, from Place, keep, keepDead time.Duration, n int,
+) (Cleaned, error) {
+	var done Cleaned
+	err := l.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
+		done = Cleaned{}
 		at := from.At.UTC()
 		if from.At.IsZero() {
 			at = time.Unix(0, 0).UTC() // MySQL cannot compare with a date of zeros
 			letters, err := deleteDeadLetters(tx, now.Add(-keepDead), n)
-			if done = (dispatch.Cleaned{Deleted: letters}); err != nil || letters == n {
+			if done = (Cleaned{Deleted: letters}); err != nil || letters == n {
 				return err
 			}
 		}
@@ -340,15 +295,12 @@ func (l *Ledger) Clean(
 		if done.All = len(rows) < n; len(rows) == 0 {
 			return nil
 		}
-		done.To = dispatch.Place{At: rows[len(rows)-1].CreateTime, ID: rows[len(rows)-1].ID}
+		done.To = Place{At: rows[len(rows)-1].CreateTime, ID: rows[len(rows)-1].ID}
 		events, err := deleteEvents(tx, rows, now.Add(-keep))
 		done.Deleted += events
 		return err
 	})
-	if err != nil {
-		return dispatch.Cleaned{}, sqlkit.ReadError("deleting old webhook events", err)
-	}
-	return done, nil
+	return done, sqlkit.ReadError("deleting old webhook events", err)
 }
 
 // deleteDeadLetters deletes up to n dead letters from before a time.

@@ -57,21 +57,6 @@ func numberSale(tx *gorm.DB, d sqlkit.Dialect, voucherID, operation int64) (row 
 		"reading the number of an event of a sale")
 }
 
-// announceCreated writes the event that a sale was created, if it is wanted.
-func (l *Ledger) announceCreated(tx *gorm.DB, v voucher.Voucher, _ voucher.Author) error {
-	return l.announceSale(tx, v, dispatch.SaleCreated)
-}
-
-// announceChanged writes the event that a sale was changed, if it is wanted.
-func (l *Ledger) announceChanged(tx *gorm.DB, v voucher.Voucher) error {
-	return l.announceSale(tx, v, dispatch.SaleChanged)
-}
-
-// announceCallOff writes the event that a sale was called off, if it is wanted.
-func (l *Ledger) announceCallOff(tx *gorm.DB, v voucher.Voucher) error {
-	return l.announceSale(tx, v, dispatch.SaleCalledOff)
-}
-
 // announceSale writes an event about a voucher's sale now, if it is wanted.
 func (l *Ledger) announceSale(tx *gorm.DB, v voucher.Voucher, t dispatch.Type) error {
 	if v.Sale == nil || !wanted(l.subscribed.known(), v.ShopID) {
@@ -104,7 +89,7 @@ AND (COALESCE(e.started, 0) = 0 OR COALESCE(e.sold_out, 0) = 0 AND s.stock = 0
     OR COALESCE(e.ended, 0) = 0 AND s.end_time <= @now)
 ORDER BY v.id LIMIT @n`
 
-// SalesDue implements dispatch.SaleEvents.
+// SalesDue returns up to n vouchers whose sales have started, sold out or ended without an event.
 func (l *Ledger) SalesDue(ctx context.Context, n int) (ids []int64, err error) {
 	const what = "looking for sales that have started, sold out or ended"
 	if found, err := l.EventsWritten(ctx); err != nil || !found {
@@ -131,8 +116,8 @@ func (l *Ledger) dueNames(now time.Time, n int) map[string]any {
 	}
 }
 
-// WriteDue implements dispatch.SaleEvents. Each event is written once: the row that says so is locked. Only then is the
-// sale read, so that an event with a higher number is never about an earlier state.
+// WriteDue writes the events of a voucher's sale that are due. Each is written once: the row that says so is locked.
+// Only then is the sale read, so that an event with a higher number is never about an earlier state.
 func (l *Ledger) WriteDue(ctx context.Context, voucherID int64) error {
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		row, err := lockSaleEvents(tx, voucherID)
@@ -165,11 +150,7 @@ func (l *Ledger) WriteDue(ctx context.Context, voucherID int64) error {
 				return err
 			}
 		}
-		err = tx.Model(&row).Select("started", "sold_out", "ended").Updates(&row).Error
-		if err != nil {
-			return fmt.Errorf("noting which events are written: %w", err)
-		}
-		return nil
+		return tx.Model(&row).Select("started", "sold_out", "ended").Updates(&row).Error
 	})
 	return sqlkit.ReadError(fmt.Sprintf("writing events of sale %d", voucherID), err)
 }

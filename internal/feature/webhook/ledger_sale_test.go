@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/feature/webhook"
 	"seckill/internal/kit/moment"
 	"seckill/internal/order"
 	"seckill/internal/testkit/ledgertest"
@@ -54,17 +54,14 @@ func (l ledger) ofSale(tb testing.TB, voucherID int64) string {
 func TestEventsOfSales(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		l.endpoint(t, 1)
-		clocks := make([]*dispatch.SaleClock, 2)
-		for i := range clocks {
-			clocks[i] = dispatch.NewSaleClock(l, l.DB().Log())
-		}
+		const instances = 2
 		look := func() {
 			t.Helper()
-			done := make(chan error, len(clocks))
-			for _, c := range clocks {
-				go func() { done <- c.Look(t.Context()) }()
+			done := make(chan error, instances)
+			for range instances {
+				go func() { done <- l.WriteAllDue(t.Context()) }()
 			}
-			for range clocks {
+			for range instances {
 				if err := <-done; err != nil {
 					t.Fatal(err)
 				}
@@ -131,21 +128,20 @@ func TestNoEventsOfOtherSales(t *testing.T) {
 		l.endpoint(t, 2)
 		v := l.sale(t, 2, 0)
 		l.Ordinary(t)
-		c := dispatch.NewSaleClock(l, l.DB().Log())
-		if err := c.Look(t.Context()); err != nil {
+		if err := l.WriteAllDue(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		l.endpoint(t, 0)
 		l.Ordinary(t)
 		l.Exec(t, "UPDATE tb_voucher SET shop_id = ? WHERE id = ?", voucher.RehearsalShop, v)
-		if err := c.Look(t.Context()); err != nil {
+		if err := l.WriteAllDue(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if n := l.Number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != 0 {
 			t.Errorf("%d events", n)
 		}
 		l.Exec(t, "UPDATE tb_voucher SET shop_id = 1 WHERE id = ?", v)
-		if err := c.Look(t.Context()); err != nil {
+		if err := l.WriteAllDue(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := l.ofSale(t, v); got != "started" {
@@ -167,7 +163,7 @@ func TestLateEventsOfSalesStay(t *testing.T) {
 		}
 		clean := func() {
 			t.Helper()
-			if done, err := l.Clean(t.Context(), dispatch.Place{}, time.Hour, time.Hour, 100); err != nil ||
+			if done, err := l.Clean(t.Context(), webhook.Place{}, time.Hour, time.Hour, 100); err != nil ||
 				done.Deleted != 0 {
 				t.Errorf("Clean = %+v, %v", done, err)
 			}

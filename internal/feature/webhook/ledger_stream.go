@@ -88,7 +88,7 @@ func anyMissing(tx *gorm.DB, last int64) (bool, error) {
 // Restored.
 func endStream(tx *gorm.DB) error { return tx.Delete(&streamRow{ID: streamID}).Error }
 
-// WriteAll implements dispatch.Stream.
+// WriteAll has events of all shops written from now on, and for at least as long from now. Error: dispatch.ErrNoStream.
 func (l *Ledger) WriteAll(ctx context.Context, atLeast time.Duration) error {
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		row, err := theStream(sqlkit.Locking(tx))
@@ -129,7 +129,7 @@ func beginsAt(tx *gorm.DB, now time.Time) (*time.Time, error) {
 	return &now, nil
 }
 
-// LeaveAll implements dispatch.Stream.
+// LeaveAll ends what WriteAll has begun, unless an instance still wants it.
 func (l *Ledger) LeaveAll(ctx context.Context) error {
 	const what = "ending that events of all shops are written"
 	switch row, err := theStream(l.db.Read(ctx)); {
@@ -138,11 +138,7 @@ func (l *Ledger) LeaveAll(ctx context.Context) error {
 	case err != nil:
 		return sqlkit.ReadError(what, err)
 	}
-	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
+	err := l.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
 		return tx.Model(&streamRow{ID: streamID}).Where("all_until < ?", now).
 			Updates(map[string]any{"all_since": nil, "all_until": nil}).Error
 	})
@@ -158,10 +154,7 @@ func (l *Ledger) Events(ctx context.Context, q dispatch.StreamQuery) (dispatch.S
 			page, err = l.events(l.db.Read(ctx), q)
 		}
 	}
-	if err != nil {
-		return dispatch.StreamPage{}, sqlkit.ReadError("reading events", err)
-	}
-	return page, nil
+	return page, sqlkit.ReadError("reading events", err)
 }
 
 func (l *Ledger) events(db *gorm.DB, q dispatch.StreamQuery) (page dispatch.StreamPage, err error) {
@@ -240,11 +233,8 @@ func (l *Ledger) mayOpen(db *gorm.DB, shopID int64) error {
 // streamed returns the events behind a number that the query selects, up to the last number, and the number up to which
 // it has read.
 func streamed(db *gorm.DB, q dispatch.StreamQuery, after, last int64) ([]dispatch.Event, int64, error) {
-	query := db.Model(&eventRow{}).Where("number > ? AND number <= ?", after, last)
-	if q.ShopID != 0 {
-		query = query.Where("shop_id = ?", q.ShopID)
-	}
-	query = query.Order("number").Session(&gorm.Session{})
+	query := ofShop(db.Model(&eventRow{}), q.ShopID).Where("number > ? AND number <= ?", after, last).Order("number").
+		Session(&gorm.Session{})
 	to := last
 	if len(q.Types) > 0 {
 		var end []int64

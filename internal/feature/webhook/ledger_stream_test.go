@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/feature/webhook"
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/order"
 	"seckill/internal/testkit/ledgertest"
@@ -214,7 +215,7 @@ func TestStreamIsGone(t *testing.T) {
 // deletesOlder deletes what is older than keep.
 func (l ledger) deletesOlder(tb testing.TB, keep time.Duration) {
 	tb.Helper()
-	if _, err := l.Clean(tb.Context(), dispatch.Place{}, keep, keep, 100); err != nil {
+	if _, err := l.Clean(tb.Context(), webhook.Place{}, keep, keep, 100); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -326,10 +327,9 @@ func TestReaderOpensTheStream(t *testing.T) {
 		if _, err := r.Read(t.Context(), dispatch.StreamQuery{Limit: 1}); !errors.Is(err, dispatch.ErrSettling) {
 			t.Errorf("of an endpoint that was just made: %v", err)
 		}
-		k := dispatch.NewAllKeeper(l, func(context.Context) error { return nil }, true, l.DB().Log())
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- k.Run(ctx) }()
+		go func() { done <- l.KeepAll(ctx, true, func(context.Context) error { return nil }, l.DB().Log()) }()
 		for _, err := r.Read(t.Context(), dispatch.StreamQuery{Limit: 1}); err != nil; {
 			_, err = r.Read(t.Context(), dispatch.StreamQuery{Limit: 1})
 		}

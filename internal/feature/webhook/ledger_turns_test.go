@@ -114,7 +114,7 @@ func TestSubjectsOfOtherKinds(t *testing.T) {
 		}
 		w := work()
 		settle(dispatch.Settled{
-			Next: w.Next, Dead: []dispatch.DeadLetter{{Number: w.Events[0].Number, Attempts: 9, At: w.Now}},
+			Next: w.Next, Dead: []dispatch.DeadLetter{{Number: w.Events[0].Number, Attempts: 9}},
 			Behind: []dispatch.Moved{{Retry: dispatch.Retry{
 				Subject: subject, Number: w.Events[1].Number, Attempts: 1, DueAt: w.Now,
 			}}},

@@ -72,8 +72,8 @@ func (m *metrics) EventsGivenUp(n int) { m.deadLetters.Add(float64(n)) }
 // EndpointDisabled implements [dispatch.Observer].
 func (m *metrics) EndpointDisabled() { m.disabled.Inc() }
 
-// WebhooksWaiting implements [dispatch.Observer].
-func (m *metrics) WebhooksWaiting(b dispatch.Backlog) {
+// wait shows the amount of waiting events.
+func (m *metrics) wait(b Backlog) {
 	m.waiting.Set(float64(b.Events))
 	m.oldest.Set(b.Oldest.Seconds())
 	m.endpoints.WithLabelValues("failing").Set(float64(b.Broken))

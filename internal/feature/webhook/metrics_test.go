@@ -7,8 +7,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-
-	"seckill/internal/feature/webhook/dispatch"
 )
 
 func TestMetrics(t *testing.T) {
@@ -18,7 +16,7 @@ func TestMetrics(t *testing.T) {
 	m.EventSent(false, time.Second)
 	m.EventsGivenUp(2)
 	m.EndpointDisabled()
-	m.WebhooksWaiting(dispatch.Backlog{Endpoints: 3, Broken: 1, Events: 7, Oldest: 90 * time.Second, DeadLetters: 2})
+	m.wait(Backlog{Endpoints: 3, Broken: 1, Events: 7, Oldest: 90 * time.Second, DeadLetters: 2})
 	all := prometheus.NewRegistry()
 	all.MustRegister(m.collectors()...)
 	err := testutil.GatherAndCompare(all, strings.NewReader(`

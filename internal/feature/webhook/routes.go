@@ -35,7 +35,7 @@ func Routes(admin *dispatch.Admin, front httpkit.Front) []httpkit.Route {
 		httpkit.Staff("POST /admin/webhook/:id/test", httpkit.ByID(h.test), h.own),
 		httpkit.Staff("GET /admin/webhook/:id/delivery", h.deliveries, h.own,
 			httpkit.Query("limit", "before", "eventId")),
-		httpkit.Staff("GET /admin/webhook/:id/deadletter", pageOf(admin.DeadLetters), h.own, page),
+		httpkit.Staff("GET /admin/webhook/:id/deadletter", pageOf(admin.Log.DeadLetters), h.own, page),
 		httpkit.Staff("POST /admin/webhook/:id/replay", httpkit.ByID(h.replay), h.own, httpkit.Body),
 	}
 }
@@ -51,7 +51,7 @@ func (h handlers) own(c *gin.Context, shop int64) error {
 	if err != nil {
 		return err
 	}
-	e, err := h.admin.Find(c.Request.Context(), id)
+	e, err := h.admin.Endpoints.Endpoint(c.Request.Context(), id)
 	if err == nil && e.ShopID != shop {
 		err = dispatch.ErrNoEndpoint
 	}
@@ -60,7 +60,7 @@ func (h handlers) own(c *gin.Context, shop int64) error {
 
 // list answers GET /admin/webhook: all endpoints, or those of a merchant's shop.
 func (h handlers) list(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	endpoints, err := h.admin.List(c.Request.Context())
+	endpoints, err := h.admin.Endpoints.Endpoints(c.Request.Context())
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -91,7 +91,7 @@ func shown(
 
 // one answers GET /admin/webhook/:id.
 func (h handlers) one(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
-	e, err := h.admin.Find(c.Request.Context(), id)
+	e, err := h.admin.Endpoints.Endpoint(c.Request.Context(), id)
 	return shown(http.StatusOK, endpointView, e, err)
 }
 
@@ -119,7 +119,7 @@ func (h handlers) createdBefore(c *gin.Context, who httpkit.Identity, made strin
 	if err != nil {
 		return httpkit.Answer{}, fmt.Errorf("the endpoint of an idempotency key: %w", err)
 	}
-	e, err := h.admin.Find(c.Request.Context(), id)
+	e, err := h.admin.Endpoints.Endpoint(c.Request.Context(), id)
 	if errors.Is(err, dispatch.ErrNoEndpoint) {
 		err = idempotency.ErrGone
 	}
@@ -169,7 +169,8 @@ func (h handlers) rotate(c *gin.Context, who httpkit.Identity, id int64) (httpki
 
 // delete answers DELETE /admin/webhook/:id.
 func (h handlers) delete(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
-	return httpkit.Data(http.StatusOK, struct{}{}, h.admin.Delete(c.Request.Context(), id, httpkit.Author(c, who)))
+	err := h.admin.Endpoints.DeleteEndpoint(c.Request.Context(), id, httpkit.Author(c, who))
+	return httpkit.Data(http.StatusOK, struct{}{}, err)
 }
 
 // test answers POST /admin/webhook/:id/test. It waits for the endpoint, ten seconds at most, and holds no permit of a
@@ -194,7 +195,7 @@ func (h handlers) deliveries(c *gin.Context, who httpkit.Identity) (httpkit.Answ
 	if badEvent != nil {
 		return httpkit.Answer{}, invalid.Join(badEvent)
 	}
-	read := h.admin.Deliveries
+	read := h.admin.Log.Deliveries
 	if given {
 		read = func(ctx context.Context, id, before int64, _ int) ([]dispatch.Delivery, int64, error) {
 			found, err := h.admin.Delivery(ctx, id, event, before)

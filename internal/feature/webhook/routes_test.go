@@ -149,10 +149,6 @@ func (f fakeWebhooks) Events(_ context.Context, q dispatch.StreamQuery) (dispatc
 
 func (f fakeWebhooks) OpenStream(context.Context) error { return f.err }
 
-func (f fakeWebhooks) WriteAll(context.Context, time.Duration) error { return f.err }
-
-func (f fakeWebhooks) LeaveAll(context.Context) error { return f.err }
-
 // Send sends nothing.
 func (fakeWebhooks) Send(context.Context, dispatch.Message) dispatch.Failure {
 	return dispatch.Failure{Code: dispatch.Status, Status: 500}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
+	"sync/atomic"
 
 	"seckill/internal/kit/signature"
 	"seckill/internal/order/payment"
@@ -23,8 +23,7 @@ type Inbox struct {
 	taken   chan noted
 	refused chan error
 
-	mu    sync.Mutex
-	loses bool // the next one
+	loses atomic.Bool // the next one
 }
 
 // noted is a notice that has come.
@@ -42,12 +41,6 @@ func NewInbox(read func(http.Header) (payment.ReadNotice, error)) *Inbox {
 	}
 }
 
-func (i *Inbox) loseNext() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.loses = true
-}
-
 // ServeHTTP implements http.Handler.
 func (i *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n, err := i.notice(w, r)
@@ -56,11 +49,7 @@ func (i *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	i.mu.Lock()
-	loses := i.loses
-	i.loses = false
-	i.mu.Unlock()
-	to := i.taken
+	to, loses := i.taken, i.loses.Swap(false)
 	if loses {
 		to = i.lost
 	}

@@ -13,7 +13,7 @@ import (
 
 // pay has a buyer pay, and loses the first notice.
 func (r *run) pay(ctx context.Context) error {
-	r.Inbox.loseNext()
+	r.Inbox.loses.Store(true)
 	paid := make(chan error, 1)
 	go func() { paid <- r.Pay(ctx, r.checkout) }() // its page may be answered only once the service took the notice
 	waiting, cancel := context.WithTimeout(ctx, r.Wait)

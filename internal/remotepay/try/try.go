@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -242,24 +243,18 @@ func (r *run) beginAtOnce(ctx context.Context) error {
 }
 
 // atOnce calls f four times at once, and returns what it returned.
-func atOnce(f func() (string, error)) (all []string, err error) {
+func atOnce(f func() (string, error)) ([]string, error) {
 	const calls = 4
-	type answer struct {
-		text string
-		err  error
+	var (
+		running sync.WaitGroup
+		texts   [calls]string
+		errs    [calls]error
+	)
+	for i := range calls {
+		running.Go(func() { texts[i], errs[i] = f() })
 	}
-	answers := make(chan answer, calls)
-	for range calls {
-		go func() {
-			text, err := f()
-			answers <- answer{text, err}
-		}()
-	}
-	for range calls {
-		a := <-answers
-		all, err = append(all, a.text), errors.Join(err, a.err)
-	}
-	return all, err
+	running.Wait()
+	return texts[:], errors.Join(errs[:]...)
 }
 
 func (r *run) cancel(ctx context.Context) error {

@@ -30,7 +30,7 @@ func (t *Tables) firstSetting(ctx context.Context, name string, value []byte) er
 	}
 	// If several instances start at once on a Galera cluster, all but one get a deadlock here, and then find that one's
 	// value.
-	err = t.db.WriteNow(ctx, func(tx *gorm.DB, now time.Time) error {
+	err = t.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
 		return tx.Create(&sqlkit.SettingRow{Name: name, Value: value, CreateTime: now}).Error
 	})
 	if err != nil && !sqlkit.IsDuplicate(err) { // another instance was first: its value is the value

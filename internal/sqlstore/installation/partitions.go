@@ -76,7 +76,7 @@ func (t *Tables) AddPartitions(ctx context.Context, n int) (added []int, err err
 }
 
 func (t *Tables) addPartition(ctx context.Context, number int) error {
-	return t.db.WriteNow(ctx, func(tx *gorm.DB, now time.Time) error {
+	return t.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
 		return tx.Create(
 			&sqlkit.SettingRow{Name: partitionName(number), Value: []byte(partition.Open), CreateTime: now}).Error
 	})
@@ -85,7 +85,7 @@ func (t *Tables) addPartition(ctx context.Context, number int) error {
 // ChangePartition implements partition.AdminLedger. Times are the ledger's. It locks the rows of all partitions:
 // changes come one after the other, and none while a voucher is created in one of them (LockPartition).
 func (t *Tables) ChangePartition(ctx context.Context, number int, from, to partition.State) error {
-	err := t.db.WriteNow(ctx, func(tx *gorm.DB, now time.Time) error {
+	err := t.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
 		if _, err := partitions(sqlkit.Locking(tx)); err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func (t *Tables) AddRefusedNotices(ctx context.Context, refused []payment.Refuse
 		DoUpdates: append(clause.Set{{Column: clause.Column{Name: "notices"}, Value: gorm.Expr(add)}},
 			clause.AssignmentColumns([]string{"detail", "payment_id", "amount", "refuse_time"})...),
 	}
-	err := t.db.WriteNow(ctx, func(tx *gorm.DB, now time.Time) error {
+	err := t.db.WriteAt(ctx, func(tx *gorm.DB, now time.Time) error {
 		rows := sqlkit.Map(refused, func(r *payment.RefusedNotice) refusedNoticeRow {
 			return refusedNoticeRow{r.Provider, r.Refusal, r.Count, r.Detail, r.PaymentID, r.Amount, now}
 		})

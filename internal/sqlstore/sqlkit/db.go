@@ -233,8 +233,8 @@ func (d *DB) WriteRetry(ctx context.Context, f func(tx *gorm.DB) error) error {
 	}
 }
 
-// WriteNow is WriteRetry for a transaction that first reads LedgerTime.
-func (d *DB) WriteNow(ctx context.Context, f func(tx *gorm.DB, now time.Time) error) error {
+// WriteAt is WriteRetry for a transaction that begins by reading the ledger's time.
+func (d *DB) WriteAt(ctx context.Context, f func(tx *gorm.DB, now time.Time) error) error {
 	return d.WriteRetry(ctx, func(tx *gorm.DB) error {
 		now, err := d.LedgerTime(tx)
 		if err != nil {

@@ -80,7 +80,7 @@ func MadeByKey(tx *gorm.DB, k idempotency.Key, made string) error {
 
 // ForgetKeys is for service.KeyCleaner.
 func (d *DB) ForgetKeys(ctx context.Context, token int64, age time.Duration, n int) (forgotten int, err error) {
-	err = d.WriteNow(ctx, func(tx *gorm.DB, now time.Time) (err error) {
+	err = d.WriteAt(ctx, func(tx *gorm.DB, now time.Time) (err error) {
 		if err := RaiseFence(tx, order.KeysJob, token); err != nil {
 			return err
 		}

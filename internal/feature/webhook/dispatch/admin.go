@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"net/url"
 	"strconv"
 	"strings"
@@ -72,14 +73,10 @@ func ParseEventID(text string) (EventID, error) {
 	number, err := strconv.ParseInt(strings.TrimPrefix(text[i:], "-"), 10, 64)
 	id := EventID{Subject: subject, Number: number}
 	if !ok || err != nil || number <= 0 || id.String() != text {
-		return EventID{}, noEventID(text)
+		return EventID{}, invalid.Join(invalid.New("eventId", invalid.Malformed, webhookID,
+			invalid.Data{"value": invalid.Clip(text)}))
 	}
 	return id, nil
-}
-
-func noEventID(text string) error {
-	return invalid.Join(invalid.New("eventId", invalid.Malformed, webhookID,
-		invalid.Data{"value": invalid.Clip(text)}))
 }
 
 // State is the progress of the delivery of an event.
@@ -120,21 +117,15 @@ func DeliveryOf(to Endpoint, e Event, retry *Retry, dead *DeadLetter) Delivery {
 	return d
 }
 
-// Admin has the operations of admins on endpoints.
+// Admin has the operations of admins on endpoints that need more than the ledger.
 type Admin struct {
-	endpoints Endpoints
-	log       Log
-	send      Sender
-	never     func(u *url.URL) Failure
-	now       func() time.Time
-}
-
-// NewAdmin returns an Admin. never returns the reason why no message could ever be sent to a well-formed URL; the zero
-// Failure if one could. It judges by the URL's text, without looking up names.
-func NewAdmin(
-	endpoints Endpoints, log Log, send Sender, never func(u *url.URL) Failure, now func() time.Time,
-) *Admin {
-	return &Admin{endpoints: endpoints, log: log, send: send, never: never, now: now}
+	Endpoints Endpoints
+	Log       Log
+	Send      Sender
+	// Never returns the reason why no message could ever be sent to a well-formed URL; the zero Failure if one could.
+	// It judges by the URL's text, without looking up names.
+	Never func(u *url.URL) Failure
+	Now   func() time.Time
 }
 
 // Create makes an endpoint with a new secret. Errors: *invalid.Error, ErrEndpoints, order.ErrUnavailable.
@@ -142,32 +133,24 @@ func (a *Admin) Create(ctx context.Context, t Terms, by voucher.Author) (Endpoin
 	t.Types = allNamed(t.Types)
 	err := t.Check()
 	if err == nil {
-		err = checkReach(t.URL, a.never)
+		err = checkReach(t.URL, a.Never)
 	}
 	if err != nil {
 		return Endpoint{}, err
 	}
-	return a.endpoints.CreateEndpoint(ctx, t, NewSecret(), by)
-}
-
-// List returns all endpoints. Error: order.ErrUnavailable.
-func (a *Admin) List(ctx context.Context) ([]Endpoint, error) { return a.endpoints.Endpoints(ctx) }
-
-// Find returns an endpoint. Errors: ErrNoEndpoint, order.ErrUnavailable.
-func (a *Admin) Find(ctx context.Context, id int64) (Endpoint, error) {
-	return a.endpoints.Endpoint(ctx, id)
+	return a.Endpoints.CreateEndpoint(ctx, t, NewSecret(), by)
 }
 
 // Change lets change edit the endpoint's terms. An endpoint that is enabled again is tried at once, and goes on from
 // its last position. Errors: *invalid.Error, ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by voucher.Author) (Endpoint, error) {
-	return a.endpoints.ChangeEndpoint(ctx, id, voucher.Changed, by, func(e *Endpoint, now time.Time) error {
+	return a.Endpoints.ChangeEndpoint(ctx, id, voucher.Changed, by, func(e *Endpoint, now time.Time) error {
 		was := e.Terms
 		change(&e.Terms)
 		e.Types = allNamed(e.Types)
 		err := e.Check()
 		if err == nil && e.URL != was.URL { // an old URL that is no longer allowed does not prevent other changes
-			err = checkReach(e.URL, a.never)
+			err = checkReach(e.URL, a.Never)
 		}
 		if err != nil {
 			return err
@@ -190,7 +173,7 @@ func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by vo
 // stops signing now. Errors: ErrNoEndpoint, ErrRotating, order.ErrUnavailable.
 func (a *Admin) Rotate(ctx context.Context, id int64, atOnce bool, by voucher.Author) (Endpoint, error) {
 	fresh := NewSecret()
-	return a.endpoints.ChangeEndpoint(ctx, id, voucher.Rotated, by, func(e *Endpoint, now time.Time) error {
+	return a.Endpoints.ChangeEndpoint(ctx, id, voucher.Rotated, by, func(e *Endpoint, now time.Time) error {
 		switch {
 		case atOnce:
 			e.OldSecret, e.OldSecretUntil = "", time.Time{}
@@ -202,11 +185,6 @@ func (a *Admin) Rotate(ctx context.Context, id int64, atOnce bool, by voucher.Au
 		e.Secret = fresh
 		return nil
 	})
-}
-
-// Delete deletes an endpoint. Errors: ErrNoEndpoint, order.ErrUnavailable.
-func (a *Admin) Delete(ctx context.Context, id int64, by voucher.Author) error {
-	return a.endpoints.DeleteEndpoint(ctx, id, by)
 }
 
 // testData is the data of a test event: it names the endpoint.
@@ -224,12 +202,12 @@ type TestResult struct {
 // Test sends a test event, once and before all waiting events, also to a disabled endpoint. The endpoint's answer is in
 // the result. Errors: ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) Test(ctx context.Context, id int64) (TestResult, error) {
-	e, err := a.endpoints.Endpoint(ctx, id)
+	e, err := a.Endpoints.Endpoint(ctx, id)
 	if err != nil {
 		return TestResult{}, err
 	}
-	began := a.now()
-	result := TestResult{ID: "test-" + rand16()}
+	began := a.Now()
+	result := TestResult{ID: fmt.Sprintf("test-%016x", rand.Uint64())} //nolint:gosec // it tells tests apart
 	body, err := json.Marshal(payload{
 		Version: payloadVersion, Type: Test, Timestamp: moment.Of(began), Data: testData{WebhookID: e.ID},
 	})
@@ -238,18 +216,12 @@ func (a *Admin) Test(ctx context.Context, id int64) (TestResult, error) {
 	}
 	call, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
-	result.Failure = a.send(call,
+	result.Failure = a.Send(call,
 		Message{URL: e.URL, ID: result.ID, At: began, Body: body, Secrets: e.Secrets(began)}).Clip()
-	if result.Took = a.now().Sub(began); result.Failure.Code != "" && errors.Is(ctx.Err(), context.Canceled) {
+	if result.Took = a.Now().Sub(began); result.Failure.Code != "" && errors.Is(ctx.Err(), context.Canceled) {
 		return TestResult{}, ctx.Err()
 	}
 	return result, nil
-}
-
-// Deliveries returns events for the endpoint, newest first, as Log.Deliveries does. Errors: ErrNoEndpoint,
-// order.ErrUnavailable.
-func (a *Admin) Deliveries(ctx context.Context, id, before int64, n int) (found []Delivery, next int64, err error) {
-	return a.log.Deliveries(ctx, id, before, n)
 }
 
 // Delivery returns one event as Log.Delivery does. Errors: *invalid.Error, ErrNoEndpoint, order.ErrUnavailable.
@@ -258,14 +230,7 @@ func (a *Admin) Delivery(ctx context.Context, id int64, eventID string, before i
 	if err != nil {
 		return nil, err
 	}
-	return a.log.Delivery(ctx, id, event, before)
-}
-
-// DeadLetters returns the endpoint's dead letters, newest first. Errors: ErrNoEndpoint, order.ErrUnavailable.
-func (a *Admin) DeadLetters(
-	ctx context.Context, id, before int64, n int,
-) (letters []Delivery, next int64, err error) {
-	return a.log.DeadLetters(ctx, id, before, n)
+	return a.Log.Delivery(ctx, id, event, before)
 }
 
 // ReplayEvent has an event and all later events of its subject sent again, so that the endpoint ends with the subject's
@@ -275,7 +240,7 @@ func (a *Admin) ReplayEvent(ctx context.Context, id int64, eventID string, by vo
 	if err != nil {
 		return err
 	}
-	return a.log.ReplayEvent(ctx, id, event, by)
+	return a.Log.ReplayEvent(ctx, id, event, by)
 }
 
 // ReplayTime has all events of a period sent again, beside new ones. If to is zero, the period ends now. It returns
@@ -288,5 +253,5 @@ func (a *Admin) ReplayTime(ctx context.Context, id int64, from, to time.Time, by
 		return 0, invalid.Join(invalid.New("from", invalid.NotBeforeOther, invalid.BeforeOther,
 			invalid.Data{"other": "to"}))
 	}
-	return a.log.ReplayTime(ctx, id, from, to, by)
+	return a.Log.ReplayTime(ctx, id, from, to, by)
 }

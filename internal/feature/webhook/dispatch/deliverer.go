@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,7 +41,7 @@ type Deliverer struct {
 	log      *slog.Logger
 
 	work      chan struct{} // wakes Run: there may be new events
-	questions chan struct{} // holds a token for each call of the queue that may still begin
+	questions chan struct{} // holds a token for each call of the queue that is under way
 }
 
 // DelivererOptions are the options of a deliverer.
@@ -51,14 +53,10 @@ type DelivererOptions struct {
 
 // NewDeliverer returns a deliverer; Run starts it.
 func NewDeliverer(queue Queue, send Sender, o DelivererOptions, observer Observer, log *slog.Logger) *Deliverer {
-	d := &Deliverer{
+	return &Deliverer{
 		queue: queue, send: send, owner: o.Owner, lanes: o.Lanes, now: o.Now, observer: observer, log: log,
 		work: make(chan struct{}, 1), questions: make(chan struct{}, maxQuestions),
 	}
-	for range maxQuestions {
-		d.questions <- struct{}{}
-	}
-	return d
 }
 
 // Wake makes Run look for new events now. It does not wait.
@@ -111,11 +109,7 @@ type turns struct {
 func (t *turns) ids() []int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ids := make([]int64, 0, len(t.busy))
-	for id := range t.busy {
-		ids = append(ids, id)
-	}
-	return ids
+	return slices.Collect(maps.Keys(t.busy))
 }
 
 func (t *turns) set(id int64, busy bool) {
@@ -158,11 +152,11 @@ func (d *Deliverer) ask(ctx context.Context, call func(context.Context) error) e
 	timed, cancel := context.WithTimeout(ctx, queueTimeout)
 	defer cancel()
 	select {
-	case <-d.questions:
+	case d.questions <- struct{}{}:
 	case <-timed.Done():
 		return timed.Err()
 	}
-	defer func() { d.questions <- struct{}{} }()
+	defer func() { <-d.questions }()
 	return call(timed)
 }
 

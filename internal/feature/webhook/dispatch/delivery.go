@@ -68,7 +68,6 @@ type DeadLetter struct {
 	Number   int64
 	Attempts int64
 	Failure  Failure
-	At       time.Time
 }
 
 // chain has the events of one subject, to be sent one after the other.
@@ -165,7 +164,7 @@ func (c *chain) behind(s *Settled, left []Event, now time.Time) Moved {
 	if again {
 		return m
 	}
-	s.Dead = append(s.Dead, DeadLetter{Number: first.Number, Attempts: m.Attempts, Failure: c.failure, At: now})
+	s.Dead = append(s.Dead, DeadLetter{Number: first.Number, Attempts: m.Attempts, Failure: c.failure})
 	// The subject's next event may not have been read yet: its number is at least one higher.
 	m.Retry = Retry{Subject: first.Subject, Number: first.Number + 1, DueAt: now}
 	return m

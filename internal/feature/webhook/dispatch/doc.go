@@ -10,7 +10,7 @@
 // a receiver that gets two events in the wrong order can see that.
 //
 //	a change of an order ─► row without a number
-//	                          │ Sequencer: numbers in the order of commits
+//	                          │ numbered in the order of commits
 //	                          ▼
 //	                        row with a number ─► Deliverer: endpoint.Next … ─► taken
 //	                                               │ failed

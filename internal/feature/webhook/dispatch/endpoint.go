@@ -66,7 +66,11 @@ type Terms struct {
 
 // Check returns everything that is wrong with the terms, with the names of their JSON.
 func (t Terms) Check() error {
-	problems := []*invalid.Problem{checkURL(t.URL), checkTypes(t.Types), checkDescription(t.Description)}
+	badTypes := checkTypes("types", t.Types)
+	if n := len(JoinTypes(t.Types)); badTypes == nil && n > maxTypes { // all of them, almost
+		badTypes = invalid.New("types", invalid.Bytes, invalid.Omit, invalid.Data{"length": n, "max": maxTypes})
+	}
+	problems := []*invalid.Problem{checkURL(t.URL), badTypes, checkDescription(t.Description)}
 	if t.ShopID < 0 || t.ShopID > voucher.MaxID {
 		problems = append(problems, invalid.New("shopId", invalid.OutOfRange, shopOrAll,
 			invalid.Data{"value": t.ShopID}))
@@ -82,23 +86,22 @@ func wrongURL(reason invalid.Reason, data invalid.Data) *invalid.Problem {
 // checkURL returns a problem if the URL is malformed. It does not resolve the host, whose address is checked at each
 // dial.
 func checkURL(text string) *invalid.Problem {
-	wrong := wrongURL
 	u, err := url.Parse(text)
 	switch {
 	case len(text) > maxURL:
-		return wrong(invalid.Bytes, invalid.Data{"length": len(text), "max": maxURL})
+		return wrongURL(invalid.Bytes, invalid.Data{"length": len(text), "max": maxURL})
 	case text == "":
-		return wrong(invalid.Missing, nil)
+		return wrongURL(invalid.Missing, nil)
 	case err != nil || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > unicode.MaxASCII }):
-		return wrong(invalid.Malformed, invalid.Data{"value": invalid.Clip(text)})
+		return wrongURL(invalid.Malformed, invalid.Data{"value": invalid.Clip(text)})
 	case u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http":
-		return wrong(badScheme, invalid.Data{"value": invalid.Clip(u.Scheme)})
+		return wrongURL(badScheme, invalid.Data{"value": invalid.Clip(u.Scheme)})
 	case u.Scheme == "", u.Hostname() == "", u.User != nil, u.Fragment != "":
-		return wrong(invalid.Malformed, invalid.Data{"value": invalid.Clip(u.Redacted())})
+		return wrongURL(invalid.Malformed, invalid.Data{"value": invalid.Clip(u.Redacted())})
 	case !isHost(u.Hostname()):
-		return wrong(badHostName, invalid.Data{"value": invalid.Clip(u.Hostname())})
+		return wrongURL(badHostName, invalid.Data{"value": invalid.Clip(u.Hostname())})
 	case !isPort(u.Port()):
-		return wrong(badPort, invalid.Data{"value": invalid.Clip(u.Port())})
+		return wrongURL(badPort, invalid.Data{"value": invalid.Clip(u.Port())})
 	}
 	return nil
 }
@@ -167,21 +170,14 @@ func namesOf(types []Type) []string {
 
 // allNamed returns nil, which stands for all types, if the types are all that there are, each once.
 func allNamed(types []Type) []Type {
-	if len(types) == len(Types()) && checkTypesOf("types", types) == nil {
+	if len(types) == len(Types()) && checkTypes("types", types) == nil {
 		return nil
 	}
 	return types
 }
 
-func checkTypes(types []Type) *invalid.Problem {
-	if n := len(JoinTypes(types)); n > maxTypes && checkTypesOf("types", types) == nil { // all of them, almost
-		return invalid.New("types", invalid.Bytes, invalid.Omit, invalid.Data{"length": n, "max": maxTypes})
-	}
-	return checkTypesOf("types", types)
-}
-
-// checkTypesOf is checkTypes for a field of another name.
-func checkTypesOf(field string, types []Type) *invalid.Problem {
+// checkTypes returns a problem with a field that names a type that there is not, or one twice.
+func checkTypes(field string, types []Type) *invalid.Problem {
 	all := Types()
 	for i, t := range types {
 		if !slices.Contains(all, t) || slices.Contains(types[:i], t) {

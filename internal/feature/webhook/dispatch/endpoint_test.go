@@ -87,7 +87,7 @@ func TestURLsThatCannotWork(t *testing.T) {
 		"https://" + strings.Repeat("a", 2048): {invalid.Bytes, ""},
 	} {
 		var kept Endpoint
-		admin := NewAdmin(endpoints{is: &kept}, nil, nil, reach.Never, time.Now)
+		admin := &Admin{Endpoints: endpoints{is: &kept}, Never: reach.Never, Now: time.Now}
 		_, err := admin.Create(t.Context(), Terms{URL: text}, voucher.Author{})
 		if want.reason.Code == "" {
 			if err != nil || kept.URL != text {
@@ -117,7 +117,7 @@ func TestOldURLsStay(t *testing.T) {
 	t.Parallel()
 	kept := Endpoint{Terms: Terms{URL: "https://10.0.0.1/"}}
 	reach := reaching{"10.0.0.1": AddressNotAllowed}
-	admin := NewAdmin(endpoints{is: &kept}, nil, nil, reach.Never, time.Now)
+	admin := &Admin{Endpoints: endpoints{is: &kept}, Never: reach.Never, Now: time.Now}
 	_, err := admin.Change(t.Context(), 1, func(t *Terms) { t.Disabled = true }, voucher.Author{})
 	if err != nil || !kept.Disabled {
 		t.Errorf("%v, %+v", err, kept)
@@ -144,7 +144,7 @@ func TestAllTypes(t *testing.T) {
 	} {
 		for _, changed := range []bool{false, true} {
 			kept := Endpoint{Terms: Terms{URL: "https://shop.example/"}}
-			admin := NewAdmin(endpoints{is: &kept}, nil, nil, reaching{}.Never, time.Now)
+			admin := &Admin{Endpoints: endpoints{is: &kept}, Never: reaching{}.Never, Now: time.Now}
 			var err error
 			if changed {
 				_, err = admin.Change(t.Context(), 1, func(t *Terms) { t.Types = test.types }, voucher.Author{})

@@ -33,10 +33,15 @@ func Types() []Type {
 		types = append(types, typeOf(s))
 	}
 	types = append(types, OrderExtended, OrderRestored)
-	for _, k := range ofWaitlists() {
+	for _, k := range []order.TurnKind{
+		order.TurnInvited, order.TurnAccepted, order.TurnDeclined, order.TurnMissed, order.TurnEnded,
+		order.TurnReleased,
+	} {
 		types = append(types, TypeOfTurn(k))
 	}
-	return append(append(types, ofSales()...), ofPayments()...)
+	return append(types, SaleCreated, SaleChanged, SaleStarted, SaleSoldOut, SaleEnded, SaleCalledOff,
+		PaymentReturned, PaymentDisputed, PaymentDisputeWon, PaymentDisputeLost, PaymentStuck, PaymentRetried,
+		PaymentClosed, PaymentProcessing, PaymentFailed, PaymentCancelled, PaymentRefund, PaymentReceived)
 }
 
 func typeOf(s order.Status) Type { return Type("order." + s.String()) }
@@ -198,14 +203,6 @@ func EventOf(c order.Change, paid []payment.Account, by trace.Parent) (Event, er
 		FailTime:   moment.OrNil(o.FailedAt), LapseTime: moment.OrNil(o.LapsedAt), Processing: o.Processing,
 		Payments: paymentsOf(paid, shopID, c.Terms.Currency),
 	}, by)
-}
-
-// ofWaitlists returns the kinds of changes on a waiting list; an event's type is "waitlist." and the kind.
-func ofWaitlists() []order.TurnKind {
-	return []order.TurnKind{
-		order.TurnInvited, order.TurnAccepted, order.TurnDeclined, order.TurnMissed, order.TurnEnded,
-		order.TurnReleased,
-	}
 }
 
 // TypeOfTurn returns the type of the event about a kind of change on a waiting list.

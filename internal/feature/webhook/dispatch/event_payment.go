@@ -26,18 +26,6 @@ const (
 	PaymentReceived    Type = "payment.received"     // its money came in, and did not pay for the order
 )
 
-// ofPayments returns the types of events about payments.
-func ofPayments() []Type {
-	return []Type{
-		PaymentReturned, PaymentDisputed, PaymentDisputeWon, PaymentDisputeLost, PaymentStuck, PaymentRetried,
-		PaymentClosed, PaymentProcessing, PaymentFailed, PaymentCancelled, PaymentRefund,
-		PaymentReceived,
-	}
-}
-
-// typeOfNews returns the type of the event about news of a payment.
-func typeOfNews(n payment.News) Type { return Type("payment." + string(n)) }
-
 // paymentData is a payment's whole state when the event is written, with the names that GET /admin/payment uses.
 type paymentData struct {
 	ID            string       `json:"id"`
@@ -99,7 +87,7 @@ type refundData struct {
 func EventOfPayment(c order.PaymentChange, refunds []payment.Refund, by trace.Parent) (Event, error) {
 	e := Event{
 		ShopID: c.Terms.ShopID, Subject: order.SubjectOfOrder(c.Order.ID), SubjectNumber: c.Order.Number(),
-		Type: typeOfNews(c.News), At: c.At,
+		Type: Type("payment." + string(c.News)), At: c.At,
 	}
 	data := paymentOf(payment.Account{Payment: c.Payment, Refunds: refunds}, e.ShopID, c.Terms.Currency)
 	if r := c.Refund; r.ID != "" {

@@ -21,11 +21,6 @@ const (
 	SaleCalledOff Type = "sale.called_off"
 )
 
-// ofSales returns the types of events about sales.
-func ofSales() []Type {
-	return []Type{SaleCreated, SaleChanged, SaleStarted, SaleSoldOut, SaleEnded, SaleCalledOff}
-}
-
 // saleData is a sale after the event, with the names that GET /admin/voucher uses.
 type saleData struct {
 	VoucherID   int64        `json:"voucherId"`

@@ -19,7 +19,6 @@ type nobody struct{}
 func (nobody) EventSent(bool, time.Duration) {}
 func (nobody) EventsGivenUp(int)             {}
 func (nobody) EndpointDisabled()             {}
-func (nobody) WebhooksWaiting(Backlog)       {}
 
 // Attempts count against events until the breaker is open, and again after five days against those that are as old:
 // these become dead letters, and only an event that is younger, or new, has the endpoint disabled.

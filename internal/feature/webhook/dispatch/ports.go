@@ -8,16 +8,6 @@ import (
 	"seckill/internal/kit/trace"
 )
 
-// Numberer numbers events in the order of their commits: the ledger.
-type Numberer interface {
-	// NumberEvents numbers up to n committed events, and returns how many it has numbered: 0 if there were none, or
-	// while another instance does it. Error: order.ErrUnavailable.
-	NumberEvents(ctx context.Context, n int) (int, error)
-	// EventsWritten reports whether events are written: there is an endpoint, or those of all shops are. It answers
-	// from memory for up to a second. Error: order.ErrUnavailable.
-	EventsWritten(ctx context.Context) (bool, error)
-}
-
 // ErrLeaseLost is the error when another process may send to the endpoint now, or the endpoint was deleted.
 var ErrLeaseLost = errors.New("the lease of the endpoint is lost")
 
@@ -59,15 +49,4 @@ type Observer interface {
 	EventsGivenUp(n int)
 	// EndpointDisabled is called when an endpoint was disabled because of its failures.
 	EndpointDisabled()
-	// WebhooksWaiting is called every few seconds while there are endpoints.
-	WebhooksWaiting(b Backlog)
-}
-
-// Backlog is the amount of waiting events.
-type Backlog struct {
-	Endpoints   int64         // the enabled endpoints
-	Broken      int64         // the enabled endpoints whose breaker is open
-	Events      int64         // the unsent events of the endpoint that has the most
-	Oldest      time.Duration // how long the oldest event of an enabled endpoint has waited
-	DeadLetters int64
 }

@@ -1,8 +1,6 @@
 package dispatch
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"time"
 
 	"seckill/internal/kit/signature"
@@ -29,12 +27,4 @@ func Sign(secrets []Secret, id string, at time.Time, body []byte) (string, error
 		keys[i] = key
 	}
 	return signature.Sign(keys, id, at, body), nil
-}
-
-// rand16 returns sixteen random characters.
-func rand16() string {
-	const bytes = 8
-	var b [bytes]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	return hex.EncodeToString(b[:])
 }

@@ -144,7 +144,7 @@ type StreamQuery struct {
 }
 
 // Check returns a problem if the query names a type that there is not, or one twice.
-func (q StreamQuery) Check() *invalid.Problem { return checkTypesOf("type", q.Types) }
+func (q StreamQuery) Check() *invalid.Problem { return checkTypes("type", q.Types) }
 
 // StreamPage is a page of the stream.
 type StreamPage struct {
@@ -161,8 +161,4 @@ type Stream interface {
 	Events(ctx context.Context, q StreamQuery) (StreamPage, error)
 	// OpenStream opens the stream, once no version lives that writes or deletes events without knowing it.
 	OpenStream(ctx context.Context) error
-	// WriteAll has events of all shops written from now on, and for at least as long from now. Error: ErrNoStream.
-	WriteAll(ctx context.Context, atLeast time.Duration) error
-	// LeaveAll ends that, unless an instance still wants it.
-	LeaveAll(ctx context.Context) error
 }

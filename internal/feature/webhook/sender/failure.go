@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -22,12 +24,7 @@ func failureOf(err error) dispatch.Failure {
 	if e, ok := errors.AsType[*url.Error](err); ok && e.Timeout() {
 		return dispatch.Failure{Code: dispatch.Timeout}
 	}
-	for _, known := range []func(error) (dispatch.Failure, bool){ofName, ofCertificate, ofConnection} {
-		if f, ok := known(err); ok {
-			return f
-		}
-	}
-	return dispatch.Failure{Code: dispatch.NotHTTP}
+	return cmp.Or(ofName(err), ofCertificate(err), ofConnection(err), dispatch.Failure{Code: dispatch.NotHTTP})
 }
 
 // ofAddress returns the failure for an address that may not be dialled.
@@ -39,47 +36,42 @@ func ofAddress(e *dialguard.AddressError) dispatch.Failure {
 	return dispatch.Failure{Code: code, Address: e.Address}
 }
 
-// ofName returns a failure before there was a connection; false if it was another one.
-func ofName(err error) (dispatch.Failure, bool) {
+// ofName returns a failure before there was a connection; the zero value if it was another one.
+func ofName(err error) dispatch.Failure {
 	if e, ok := errors.AsType[*dialguard.AddressError](err); ok {
-		return ofAddress(e), true
+		return ofAddress(e)
 	}
 	e, ok := errors.AsType[*net.DNSError](err)
 	switch {
 	case !ok:
-		return dispatch.Failure{}, false
+		return dispatch.Failure{}
 	case e.IsNotFound:
-		return dispatch.Failure{Code: dispatch.DNS, Host: e.Name}, true
+		return dispatch.Failure{Code: dispatch.DNS, Host: e.Name}
 	}
-	return dispatch.Failure{Code: dispatch.DNSFailed, Host: e.Name, Detail: e.Err}, true
+	return dispatch.Failure{Code: dispatch.DNSFailed, Host: e.Name, Detail: e.Err}
 }
 
-// ofCertificate returns a failure because of the receiver's certificate; false if it was another one.
-func ofCertificate(err error) (dispatch.Failure, bool) {
+// ofCertificate returns a failure because of the receiver's certificate; the zero value if it was another one.
+func ofCertificate(err error) dispatch.Failure {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return dispatch.Failure{Code: dispatch.TLSUnknownAuthority}, true
+		return dispatch.Failure{Code: dispatch.TLSUnknownAuthority}
 	}
 	if e, ok := errors.AsType[x509.HostnameError](err); ok {
-		return dispatch.Failure{Code: dispatch.TLSHost, Host: e.Host}, true
+		return dispatch.Failure{Code: dispatch.TLSHost, Host: e.Host}
 	}
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
-		return dispatch.Failure{Code: dispatch.TLSExpired}, true
+		return dispatch.Failure{Code: dispatch.TLSExpired}
 	}
 	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return dispatch.Failure{Code: dispatch.TLSCertificate, Detail: e.Err.Error()}, true
+		return dispatch.Failure{Code: dispatch.TLSCertificate, Detail: e.Err.Error()}
 	}
-	return dispatch.Failure{}, false
+	return dispatch.Failure{}
 }
 
-// ofConnection returns a failure of a connection; false if it was another one.
-func ofConnection(err error) (dispatch.Failure, bool) {
+// ofConnection returns a failure of a connection; the zero value if it was another one.
+func ofConnection(err error) dispatch.Failure {
 	is := func(targets ...error) bool {
-		for _, target := range targets {
-			if errors.Is(err, target) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 	}
 	address := ""
 	e, network := errors.AsType[*net.OpError](err)
@@ -87,31 +79,28 @@ func ofConnection(err error) (dispatch.Failure, bool) {
 		address = e.Addr.String()
 	}
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
-	f := dispatch.Failure{}
 	switch {
 	case is(syscall.ECONNREFUSED):
-		f = dispatch.Failure{Code: dispatch.ConnectionRefused, Address: address}
+		return dispatch.Failure{Code: dispatch.ConnectionRefused, Address: address}
 	case is(syscall.ENETUNREACH, syscall.EHOSTUNREACH):
-		f = dispatch.Failure{Code: dispatch.Unreachable, Address: address}
+		return dispatch.Failure{Code: dispatch.Unreachable, Address: address}
 	case is(io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE):
-		f.Code = dispatch.ConnectionClosed
+		return dispatch.Failure{Code: dispatch.ConnectionClosed}
 	case noTLS, is(http.ErrSchemeMismatch):
-		f.Code = dispatch.NoTLS
+		return dispatch.Failure{Code: dispatch.NoTLS}
 	case is(context.Canceled):
-		f.Code = dispatch.Canceled
+		return dispatch.Failure{Code: dispatch.Canceled}
 	case network && e.Op == "remote error": // crypto/tls: the receiver's alert
-		f = dispatch.Failure{Code: dispatch.TLSHandshake, Detail: e.Err.Error()}
+		return dispatch.Failure{Code: dispatch.TLSHandshake, Detail: e.Err.Error()}
 	case network:
-		f = dispatch.Failure{Code: dispatch.Other, Detail: e.Error()}
-	default:
-		inner := err
-		if u, ok := errors.AsType[*url.Error](err); ok {
-			inner = u.Err
-		}
-		if !strings.HasPrefix(inner.Error(), "tls: ") { // crypto/tls has no type for most of its errors
-			return f, false
-		}
-		f = dispatch.Failure{Code: dispatch.TLSHandshake, Detail: inner.Error()}
+		return dispatch.Failure{Code: dispatch.Other, Detail: e.Error()}
 	}
-	return f, true
+	inner := err
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		inner = u.Err
+	}
+	if strings.HasPrefix(inner.Error(), "tls: ") { // crypto/tls has no type for most of its errors
+		return dispatch.Failure{Code: dispatch.TLSHandshake, Detail: inner.Error()}
+	}
+	return dispatch.Failure{}
 }

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -22,13 +23,8 @@ import (
 )
 
 const (
-	dialTimeout = 3 * time.Second
-	tlsTimeout  = 5 * time.Second
 	restTimeout = time.Second // an answer, from its first byte to its last
-	idleTimeout = 30 * time.Second
-	maxAnswer   = 16 << 10 // bytes of a body that are read, so that the connection can be used again
-	maxHeader   = 16 << 10 // bytes
-	idleConns   = 32       // to one endpoint
+	maxAnswer   = 16 << 10    // bytes of a body that are read, so that the connection can be used again
 )
 
 // Sender sends the messages of package dispatch. It is safe for concurrent use.
@@ -50,21 +46,8 @@ type Options struct {
 // New returns a sender. Close ends its unused connections.
 func New(o Options) *Sender {
 	g := dialguard.New(o.Allowed)
-	dialer := net.Dialer{Timeout: dialTimeout, Resolver: o.names}
 	return &Sender{
-		guard: g, plain: client(g, dialer, nil, false), secure: client(g, dialer, o.TLS, true), userAgent: o.UserAgent,
-	}
-}
-
-func client(g dialguard.Guard, dialer net.Dialer, conf *tls.Config, secure bool) *http.Client {
-	dialer.Control = g.Control(secure)
-	return &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{ // no Proxy: it would be dialled, and the endpoint's address not checked
-			DialContext: dialer.DialContext, TLSClientConfig: conf, TLSHandshakeTimeout: tlsTimeout,
-			MaxIdleConns: 4 * idleConns, MaxIdleConnsPerHost: idleConns, IdleConnTimeout: idleTimeout,
-			MaxResponseHeaderBytes: maxHeader, DisableCompression: true, ForceAttemptHTTP2: secure,
-		},
+		guard: g, plain: g.Client(false, nil, o.names), secure: g.Client(true, o.TLS, o.names), userAgent: o.UserAgent,
 	}
 }
 
@@ -74,7 +57,7 @@ func (s *Sender) Close() {
 	s.secure.CloseIdleConnections()
 }
 
-// Never returns why no event can ever reach the URL, or the zero Failure; it is for dispatch.NewAdmin.
+// Never returns why no event can ever reach the URL, or the zero Failure; it is for dispatch.Admin.
 func (s *Sender) Never(u *url.URL) dispatch.Failure {
 	err := s.guard.Never(u.Hostname(), u.Scheme == "https")
 	if err == nil {
@@ -82,6 +65,9 @@ func (s *Sender) Never(u *url.URL) dispatch.Failure {
 	}
 	return ofAddress(err)
 }
+
+// errLate cancels a request whose answer has begun but takes longer than restTimeout.
+var errLate = errors.New("the rest of the answer is late")
 
 // Send is a dispatch.Sender. The caller's context bounds it. An answer that has begun must end within
 // restTimeout: otherwise a receiver that sends it byte by byte would occupy one of the endpoint's few lanes until the
@@ -91,11 +77,11 @@ func (s *Sender) Send(ctx context.Context, m dispatch.Message) dispatch.Failure 
 	if err != nil {
 		return dispatch.Failure{Code: dispatch.Other, Detail: err.Error()}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	late := lateness{cancel: cancel}
-	defer late.stop()
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: late.begin})
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() {
+		time.AfterFunc(restTimeout, func() { cancel(errLate) }) // no effect once Send has returned
+	}})
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
 	if err != nil {
 		return dispatch.Failure{Code: dispatch.Other, Detail: "the URL cannot be used"}
@@ -115,7 +101,7 @@ func (s *Sender) Send(ctx context.Context, m dispatch.Message) dispatch.Failure 
 	}
 	res, err := to.Do(req)
 	switch {
-	case err != nil && late.passed():
+	case err != nil && errors.Is(context.Cause(ctx), errLate):
 		return dispatch.Failure{Code: dispatch.Timeout}
 	case err != nil:
 		return failureOf(err)
