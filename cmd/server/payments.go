@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/config"
 	"seckill/internal/feature"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/clientip"
@@ -161,8 +162,10 @@ func (p payments) states(
 		}
 		for i, remote := range p.remote {
 			if h := remote.Health(); h.Reason != nil {
-				all[i].Reason, all[i].Detail = string(h.Reason.Code), h.Reason.Says()
-				all[i].Count, all[i].Since, all[i].Last = h.Count, h.Since, h.Last
+				all[i].Failure = &shop.ProviderFailures{
+					Reason: string(h.Reason.Code), Detail: h.Reason.Says(), Count: h.Count,
+					Since: httpkit.ShownTime(h.Since), Last: httpkit.ShownTime(h.Last),
+				}
 			}
 		}
 		for _, name := range set.Unset(refunds) {

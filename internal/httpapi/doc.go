@@ -19,16 +19,10 @@
 //
 // # Answers
 //
-// Success is {"success":true,"data":…}, in lists with "total", "serverTime" for vouchers, and "next", the cursor of
-// the following page, where there may be one. A single voucher carries serverTime inside data.
-//
-// An error is a problem document (RFC 9457, application/problem+json): type, title, status and detail in English for
-// developers; code, stable, for programs; success:false and errorMsg for clients of the plain envelope and for people,
-// in the language that Accept-Language asks for. INVALID adds errors, a list of {field, reason, allowed};
-// ALREADY_BOUGHT adds data with the order that the user has, ORDER_STATE with the order and the state that it is in,
-// INSUFFICIENT_STOCK with how many units are left. The type is a URN (urn:seckill:problem:sold-out): it names
-// the problem and is not meant to be fetched. The request id is in the X-Request-Id header, not in the body, so that
-// refusals are rendered once at the start and not once for each of a million callers.
+// docs/http.md describes the envelope, the problem documents and their codes, and what may be repeated. The type of a
+// problem is a URN (urn:seckill:problem:sold-out): it names the problem and is not meant to be fetched. The request id
+// is in the X-Request-Id header, not in the body, so that refusals are rendered once at the start and not once for each
+// of a million callers.
 //
 // The route of the tutorial's frontend, POST /voucher-order/seckill/:id, keeps the plain envelope as application/json:
 // refusals there are 200 with success:false, except 401, 413, 429 and everything from 500 up, which keep their status.
@@ -55,18 +49,10 @@
 // 15 seconds for a heartbeat. Each piece is written with a deadline of its own, so a caller who does not read is cut
 // off; streams end after 30 minutes, and when the server shuts down.
 //
-// An admin's stream of a sale's stats (sale_events.go in package shop) reads the stores once a second, as long as it is
-// open. It counts among the event streams and those of its user; buyers who take all streams do not keep admins out.
+// An admin's stream of a sale's stats (sale_events.go in package shop) reads the stores once a second.
 //
 // A browser's EventSource cannot send headers. So on the streams of orders, and only there, the token may be in the
-// query, as access_token. This package logs paths and never queries. Proxies in front of the service must do the same,
-// or every reader of their logs can act as these users until their tokens expire.
-//
-// # Repeating
-//
-// Purchases in a sale, cancelling, paying, refunding, pausing and resuming, PATCH, and a provider's callbacks may be
-// repeated without harm. Adding stock requires an Idempotency-Key, by which it can be repeated, too; buying an ordinary
-// voucher accepts one.
+// query, as access_token. This package logs paths and never queries.
 //
 // # Every answer
 //

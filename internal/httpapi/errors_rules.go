@@ -60,7 +60,13 @@ var rushRules = []httpkit.Rule{
 
 // ownRules are this package's other refusals.
 var ownRules = []httpkit.Rule{
-	{Matches: httpkit.Is(errManyDemoBuyers), Failure: manyDemoBuyers()},
+	{Matches: httpkit.Is(errManyDemoBuyers), Failure: httpkit.Failure{
+		Code: httpkit.CodeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "1",
+		Title: "Too many demo buyers",
+		Detail: "Demo buyers are made once a second at most, for all callers together. Repeat the request " +
+			"after the Retry-After.",
+		English: "Too many people are trying this out right now. Please wait a moment.", Chinese: "当前试用人数较多，请稍后再试",
+	}},
 	{Matches: httpkit.Is(httpkit.ErrUserStreams), Failure: httpkit.Failure{
 		// After this time the service has closed streams whose caller has silently gone.
 		Code: httpkit.CodeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "30",
@@ -87,9 +93,25 @@ var ownRules = []httpkit.Rule{
 		Detail:    "The token is malformed, expired, or not signed for this service.",
 		English:   "Please sign in again.", Chinese: "登录已失效，请重新登录",
 	}},
-	{Matches: httpkit.Is(errUsedLink), Failure: usedLink()},
-	{Matches: httpkit.Is(errNotLocal), Failure: notLocal()},
-	{Matches: httpkit.Is(errForeignPage), Failure: foreignPage()},
+	{Matches: httpkit.Is(errUsedLink), Failure: httpkit.Failure{
+		Code: "UNAUTHENTICATED", Status: http.StatusUnauthorized, Title: "Not signed in",
+		Challenge: "Bearer",
+		Detail: "The sign-in link works once, and only until the service stops. Use the admin's token that was " +
+			"printed with it, or server token -user 1 -role admin.",
+		English: "This sign-in link was used already, or belongs to an earlier start.", Chinese: "该登录链接已被使用，或属于之前的启动",
+	}},
+	{Matches: httpkit.Is(errNotLocal), Failure: httpkit.Failure{
+		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
+		Detail:  "The sign-in link works only on the machine on which the service runs, and not through a proxy.",
+		English: "This sign-in link works only on the machine on which the service runs.",
+		Chinese: "该登录链接只能在运行服务的机器上使用",
+	}},
+	{Matches: httpkit.Is(errForeignPage), Failure: httpkit.Failure{
+		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
+		Detail: "Demo buyers are made for pages of this service alone, which has no name of its own: it answers by " +
+			"an IP address, as localhost, and by the names in SECKILL_OPS_HOSTS.",
+		English: "Please open the page of the service itself.", Chinese: "请直接打开本服务的页面",
+	}},
 	{Matches: httpkit.Is(httpkit.ErrForbidden), Failure: httpkit.Failure{
 		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
 		Detail:  "This route is for tokens with the role admin.",

@@ -66,7 +66,7 @@ func (a *API) Operations(metrics http.Handler) http.Handler {
 	mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("GET "+healthzPath, func(w http.ResponseWriter, r *http.Request) {
-		a.reply(w, r, http.StatusOK, []byte(healthzBody))
+		reply(w, r, http.StatusOK, a.headers.json[0], []byte(healthzBody))
 	})
 	mux.HandleFunc("GET "+readyzPath, func(w http.ResponseWriter, r *http.Request) {
 		status, body, err := a.ready.answer(r.Context())
@@ -74,7 +74,7 @@ func (a *API) Operations(metrics http.Handler) http.Handler {
 			a.log.ErrorContext(r.Context(), "readiness", "error", err)
 			status, body = http.StatusInternalServerError, []byte(`{"status":"unready"}`)
 		}
-		a.reply(w, r, status, body)
+		reply(w, r, status, a.headers.json[0], body)
 	})
 	return a.onlyKnownHosts(mux)
 }
@@ -112,13 +112,13 @@ func isKnownHost(header string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return name == "*" || strings.EqualFold(name, host) })
 }
 
-// reply answers as the public listener does: both listeners serve health.
-func (a *API) reply(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+// reply answers requests for health as the public listener does, on the other listeners.
+func reply(w http.ResponseWriter, r *http.Request, status int, media string, body []byte) {
 	h := w.Header()
-	h["X-Request-Id"] = []string{requestID(r)}
-	h["Content-Type"] = a.headers.json
-	h["X-Content-Type-Options"] = a.headers.nosniff
-	h["Cache-Control"] = a.headers.noStore
+	h.Set("X-Request-Id", requestID(r))
+	h.Set("Content-Type", media)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a prober that has gone reads no answer
+	_, _ = w.Write(body) //nolint:gosec // nothing of the request; a prober that has gone reads no answer
 }

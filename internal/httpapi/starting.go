@@ -19,29 +19,23 @@ func Starting() (http.Handler, error) {
 			"harmless.",
 		English: "The service is starting. Please try again shortly.", Chinese: "服务正在启动，请稍后重试。",
 	})
-	answer := func(w http.ResponseWriter, r *http.Request, status int, media string, body []byte) {
-		w.Header().Set("X-Request-Id", requestID(r))
-		w.Header().Set("Content-Type", media)
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.Header().Set("Connection", "close") // proxies then do not keep an instance that is not ready
-		w.WriteHeader(status)
-		_, _ = w.Write(body) //nolint:gosec // one of those below; a caller that has gone reads no answer
-	}
 	const asJSON = "application/json; charset=utf-8"
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+healthzPath, func(w http.ResponseWriter, r *http.Request) {
-		answer(w, r, http.StatusOK, asJSON, []byte(healthzBody))
+		reply(w, r, http.StatusOK, asJSON, []byte(healthzBody))
 	})
 	mux.HandleFunc("GET "+readyzPath, func(w http.ResponseWriter, r *http.Request) {
-		answer(w, r, http.StatusServiceUnavailable, asJSON, []byte(`{"status":"starting","checks":[]}`))
+		reply(w, r, http.StatusServiceUnavailable, asJSON, []byte(`{"status":"starting","checks":[]}`))
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		l := chosen.Choose(r.Header)
 		w.Header().Set("Retry-After", "2")
 		w.Header()["Content-Language"] = chosen.Name(l)
-		answer(w, r, http.StatusServiceUnavailable, "application/problem+json",
+		reply(w, r, http.StatusServiceUnavailable, "application/problem+json",
 			refusal.body(httpkit.ProblemDocument, l, nil))
 	})
-	return mux, nil
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close") // proxies then do not keep an instance that is not ready
+		mux.ServeHTTP(w, r)
+	}), nil
 }

@@ -11,10 +11,10 @@ func inChallenges() []mutant.Mutant {
 	)
 	return []mutant.Mutant{
 		packageMutant("each ask is another challenge", challenge, "TestAskingAgain$", "at once: false",
-			mutant.Change{File: unsolved, From: `			return *g, true`, To: `			return *g, false`},
+			mutant.Change{File: unsolved, From: `		return *g, true`, To: `		return *g, false`},
 		),
 		packageMutant("a challenge is given again once it is solved", challenge, "TestAskingAgain$", "that is solved",
-			mutant.Change{File: unsolved, From: `g.user == user && !g.solved &&`, To: `g.user == user &&`},
+			mutant.Change{File: unsolved, From: `g != nil && !g.solved &&`, To: `g != nil &&`},
 		),
 		packageMutant("a challenge is given again when it is over", challenge, "TestAskingAgain$", "nearly over: true",
 			mutant.Change{File: unsolved, From: `g.expires >= now.Add(enoughTime).Unix()`, To: `g.expires != 0`},

@@ -2,8 +2,9 @@ package guard
 
 import (
 	"context"
-	"sync"
 	"time"
+
+	"github.com/maypok86/otter/v2"
 )
 
 const (
@@ -16,24 +17,24 @@ const (
 type others struct {
 	count func(ctx context.Context, voucherID, number int64) (n int64, first time.Time, err error)
 	turn  chan struct{}
-
-	mu    sync.Mutex
-	known map[[2]int64]otherOrders
+	known *otter.Cache[[2]int64, otherOrders]
 }
 
 type otherOrders struct {
-	n           int64
-	first, read time.Time
+	n     int64
+	first time.Time
 }
 
 func newOthers(count func(ctx context.Context, voucherID, number int64) (int64, time.Time, error)) *others {
-	return &others{count: count, turn: make(chan struct{}, 1), known: map[[2]int64]otherOrders{}}
+	return &others{count, make(chan struct{}, 1), otter.Must(&otter.Options[[2]int64, otherOrders]{
+		MaximumSize: maxOthers, ExpiryCalculator: otter.ExpiryWriting[[2]int64, otherOrders](othersFor),
+	})}
 }
 
 // of returns the count of a draw, at most othersFor old, and when the first of the orders was recorded.
 func (o *others) of(ctx context.Context, voucherID, number int64) (int64, time.Time, error) {
 	of := [2]int64{voucherID, number}
-	if has, known := o.get(of); known {
+	if has, known := o.known.GetIfPresent(of); known {
 		return has.n, has.first, nil
 	}
 	select {
@@ -42,25 +43,12 @@ func (o *others) of(ctx context.Context, voucherID, number int64) (int64, time.T
 	case <-ctx.Done():
 		return 0, time.Time{}, ctx.Err()
 	}
-	if has, known := o.get(of); known { // somebody else has counted
+	if has, known := o.known.GetIfPresent(of); known { // somebody else has counted
 		return has.n, has.first, nil
 	}
 	n, first, err := o.count(ctx, voucherID, number)
-	if err != nil {
-		return 0, time.Time{}, err
+	if err == nil {
+		o.known.Set(of, otherOrders{n, first})
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.known) >= maxOthers {
-		clear(o.known)
-	}
-	o.known[of] = otherOrders{n, first, time.Now()}
-	return n, first, nil
-}
-
-func (o *others) get(of [2]int64) (otherOrders, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	has, known := o.known[of]
-	return has, known && time.Since(has.read) < othersFor
+	return n, first, err
 }

@@ -103,13 +103,17 @@ func ticketRules() []httpkit.Rule {
 			Detail: "Solve the challenge in data, a proof of work in ALTCHA's format, and repeat the " +
 				"request with the solution in the header X-Seckill-Altcha.",
 			English: "Your device has a little work to do first. Please use the page of the shop.",
-			Chinese: "设备需先完成一次验证，请在活动页面参与", Members: challengeMembers,
+			Chinese: "设备需先完成一次验证，请在活动页面参与", Members: httpkit.DataOf(func(e *ChallengeError) any {
+				return map[string]challenge.Challenge{"challenge": e.Challenge}
+			}),
 		}},
 		{Early: true, Matches: httpkit.As[*TicketsLaterError], Failure: httpkit.Failure{
 			Code: "NOT_STARTED", Status: http.StatusForbidden, Title: "Tickets are not given out yet",
 			Detail:  "Tickets of this sale are given out from the time in data on.",
 			English: "It is too early for a ticket.", Chinese: "尚未开始发放抢购资格",
-			Members: laterMembers,
+			Members: httpkit.DataOf(func(e *TicketsLaterError) any {
+				return map[string]httpkit.Time{"ticketsFrom": httpkit.ShownTime(e.From)}
+			}),
 		}},
 		{Early: true, Matches: httpkit.Is(ErrNoTickets), Failure: httpkit.Failure{
 			Code: "NO_TICKETS", Status: http.StatusConflict, Title: "The sale has no tickets",
@@ -204,20 +208,4 @@ func retryAfter(err error) string {
 		return ""
 	}
 	return strconv.FormatInt(int64(math.Ceil(wait.Seconds())), 10)
-}
-
-// laterMembers adds the time from which tickets are issued.
-func laterMembers(body []byte, _ words.Language, err error) []byte {
-	later, _ := errors.AsType[*TicketsLaterError](err)
-	body = append(body, `,"data":{"ticketsFrom":`...)
-	body = httpkit.AppendJSON(body, httpkit.ShownTime(later.From))
-	return append(body, '}')
-}
-
-// challengeMembers adds the challenge.
-func challengeMembers(body []byte, _ words.Language, err error) []byte {
-	e, _ := errors.AsType[*ChallengeError](err)
-	body = append(body, `,"data":{"challenge":`...)
-	body = httpkit.AppendJSON(body, e.Challenge)
-	return append(body, '}')
 }

@@ -90,11 +90,9 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c Caller, solution 
 	}
 	given := Ticket{
 		Begin: v.Sale.Begin, UsableFrom: usable,
-		Expires: later(now, usable).Add(time.Duration(set.ExpiryMinutes) * time.Minute).Truncate(time.Second),
+		Expires: expiry(set, now, usable),
 	}
-	if given.Text, err = t.tickets.Issue(voucherID, c.UserID, given.Expires); errors.Is(err, keys.ErrNotKnown) {
-		err = ticket.ErrTryAgain // no salt could be read yet
-	}
+	given.Text, err = t.tickets.Issue(voucherID, c.UserID, given.Expires)
 	return given, err
 }
 
@@ -109,11 +107,9 @@ func (t *Tickets) drawn(ctx context.Context, v voucher.Voucher, userID int64, no
 	if err != nil {
 		return Ticket{}, err
 	}
-	last := in.moments.Last()
 	given := Ticket{
 		Begin: v.Sale.Begin, UsableFrom: v.Sale.Begin,
-		Expires: later(now, last).Add(time.Duration(v.Sale.Guards.Tickets.ExpiryMinutes) * time.Minute).
-			Truncate(time.Second),
+		Expires: expiry(v.Sale.Guards.Tickets, now, in.moments.Last()),
 	}
 	if entry == 0 || in.Decided() {
 		given.UsableFrom = in.moment(entry)
@@ -122,9 +118,6 @@ func (t *Tickets) drawn(ctx context.Context, v voucher.Voucher, userID int64, no
 		given.Entry = draw.EntryText(v.ID, in.Number, entry)
 	}
 	given.Text, err = t.tickets.IssueEntry(v.ID, userID, in.Number, entry, given.Expires)
-	if errors.Is(err, keys.ErrNotKnown) {
-		err = ticket.ErrTryAgain // no salt could be read yet
-	}
 	return given, err
 }
 
@@ -164,9 +157,10 @@ func (t *Tickets) challenge(ctx context.Context, s Sale, c Caller, solution stri
 	return &ChallengeError{made}
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
+// expiry returns when a ticket expires that is given out now and can be used from a time on.
+func expiry(set *guards.Tickets, now, usable time.Time) time.Time {
+	if usable.After(now) {
+		now = usable
 	}
-	return b
+	return now.Add(time.Duration(set.ExpiryMinutes) * time.Minute).Truncate(time.Second)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"sync"
 	"time"
 
 	"gorm.io/gorm"
@@ -49,32 +48,25 @@ type accountRow struct {
 func (accountRow) TableName() string { return "tb_account" }
 
 // Ledger keeps accounts, and whose tokens are void.
-type Ledger struct {
-	db *sqlkit.DB
-
-	mu      sync.Mutex
-	numbers map[string]int64 // issuers' numbers, by issuer
-}
+type Ledger struct{ db *sqlkit.DB }
 
 // NewLedger returns a ledger of accounts.
-func NewLedger(db *sqlkit.DB) *Ledger { return &Ledger{db: db, numbers: map[string]int64{}} }
+func NewLedger(db *sqlkit.DB) *Ledger { return &Ledger{db} }
 
 // Account returns the user of a subject, and makes an account for a new subject. Ids are drawn at random from those of
 // the issuer, so that they do not show how many accounts there are. If instances race, the others find the row of the
 // first; after a COMMIT whose answer was lost, the next try finds its own. Error: order.ErrUnavailable.
 func (l *Ledger) Account(ctx context.Context, issuer, subject string) (int64, error) {
-	number, err := l.issuerNumber(ctx, issuer)
-	if err != nil {
-		return 0, err
-	}
 	for range tries {
-		var r accountRow
-		err := l.db.Read(ctx).Where("issuer = ? AND subject = ?", number, []byte(subject)).Take(&r).Error
-		if err == nil {
-			return r.ID, nil
+		var known int64
+		err := l.db.Read(ctx).Table("tb_account a").Select("a.id").Joins("JOIN tb_issuer i ON i.number = a.issuer").
+			Where("i.issuer = ? AND a.subject = ?", []byte(issuer), []byte(subject)).Scan(&known).Error
+		if err != nil || known != 0 {
+			return known, sqlkit.ReadError("reading an account", err)
 		}
-		if !errors.Is(err, gorm.ErrRecordNotFound) {
-			return 0, sqlkit.ReadError("reading an account", err)
+		number, err := l.issuerNumber(ctx, issuer)
+		if err != nil {
+			return 0, err
 		}
 		n, err := rand.Int(rand.Reader, big.NewInt(perIssuer-1))
 		if err != nil {
@@ -143,23 +135,10 @@ func (l *Ledger) Issuer(ctx context.Context, issuer string) (first, last int64, 
 
 // issuerNumber returns an issuer's number, and assigns a number if it has none.
 func (l *Ledger) issuerNumber(ctx context.Context, issuer string) (int64, error) {
-	l.mu.Lock()
-	number, known := l.numbers[issuer]
-	l.mu.Unlock()
-	if known {
-		return number, nil
-	}
 	for range tries {
 		first, _, known, err := l.Issuer(ctx, issuer)
-		switch {
-		case err != nil:
-			return 0, err
-		case known:
-			number = (first - voucher.FirstAccount) / perIssuer
-			l.mu.Lock()
-			l.numbers[issuer] = number
-			l.mu.Unlock()
-			return number, nil
+		if err != nil || known {
+			return (first - voucher.FirstAccount) / perIssuer, err
 		}
 		err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error { return l.addIssuer(tx, issuer) })
 		if err != nil && !sqlkit.IsDuplicate(err) && !errors.Is(err, order.ErrUnknownChange) {

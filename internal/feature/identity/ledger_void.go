@@ -23,18 +23,12 @@ func (voidRow) TableName() string { return "tb_session_void" }
 
 // VoidAfter implements VoidLedger.
 func (l *Ledger) VoidAfter(ctx context.Context, at time.Time, first int64, limit int) ([]Users, error) {
-	var rows []voidRow
 	at = at.UTC()
-	err := l.db.Read(ctx).Where("write_time > ? OR (write_time = ? AND first_user > ?)", at, at, first).
-		Order("write_time, first_user").Limit(limit).Find(&rows).Error
-	if err != nil {
-		return nil, sqlkit.ReadError("reading whose tokens are void", err)
-	}
-	all := make([]Users, len(rows))
-	for i, r := range rows {
-		all[i] = Users{First: r.First, Last: r.Last, Before: r.Before, At: r.WriteTime}
-	}
-	return all, nil
+	after := l.db.Read(ctx).Where("write_time > ? OR (write_time = ? AND first_user > ?)", at, at, first).
+		Order("write_time, first_user").Limit(limit)
+	return sqlkit.List(after, "reading whose tokens are void", func(r *voidRow) Users {
+		return Users{First: r.First, Last: r.Last, Before: r.Before, At: r.WriteTime}
+	})
 }
 
 // Revoke makes the users' tokens that were signed in before now void, and returns the row that it has written.
@@ -43,10 +37,7 @@ func (l *Ledger) Revoke(ctx context.Context, first, last int64) (u Users, err er
 		u, err = l.revoke(tx, first, last)
 		return err
 	})
-	if err != nil {
-		return Users{}, sqlkit.ReadError("making tokens void", err)
-	}
-	return u, nil
+	return u, sqlkit.ReadError("making tokens void", err)
 }
 
 // RevokeAll makes all sessions void: a restored ledger has forgotten which ones were. It is a sqlkit.Hook's Restored.
@@ -90,8 +81,5 @@ func (l *Ledger) ForgetVoid(ctx context.Context, age time.Duration, limit int) e
 		}
 		return nil
 	})
-	if err != nil {
-		return sqlkit.ReadError("forgetting whose tokens were void", err)
-	}
-	return nil
+	return sqlkit.ReadError("forgetting whose tokens were void", err)
 }

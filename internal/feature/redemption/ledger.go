@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -16,14 +17,14 @@ import (
 type Ledger struct {
 	db     *sqlkit.DB
 	orders sqlkit.Orders
-	key    *codeKey // the key of new codes
+	key    atomic.Pointer[keyInUse]
 }
 
 var _ Coupons = (*Ledger)(nil)
 
 // NewLedger returns a ledger that makes no codes until it has read the keys (CouponKeys).
 func NewLedger(db *sqlkit.DB, orders sqlkit.Orders) *Ledger {
-	return &Ledger{db: db, orders: orders, key: newCodeKey(db.Clock)}
+	return &Ledger{db: db, orders: orders}
 }
 
 // codeTries is how many random codes are tried; it is most unlikely that even two in a row are taken.
@@ -106,7 +107,7 @@ func newCouponRow(o order.Order, t order.Terms, now time.Time) couponRow {
 
 // issueCoupons stores the coupons with their codes. With ErrKeySpoilt nothing was written.
 func (l *Ledger) issueCoupons(tx *gorm.DB, coupons []couponRow) error {
-	key, err := l.key.current()
+	key, err := l.currentKey()
 	if err != nil {
 		return err
 	}

@@ -39,24 +39,19 @@ func (l *Ledger) Do(ctx context.Context, cmds []Command) ([]Outcome, error) {
 		}
 		return w.save()
 	})
-	if err != nil {
-		return nil, sqlkit.ReadError(what, err)
-	}
-	return outcomes, nil
+	return outcomes, sqlkit.ReadError(what, err)
 }
 
 // ordersWithCodes returns the orders that have the commands' codes. No transaction is needed: codes never change.
 func (l *Ledger) ordersWithCodes(ctx context.Context, cmds []Command) (map[Code]int64, error) {
-	ids := make(map[Code]int64, len(cmds))
-	for part := range sqlkit.Chunks(sqlkit.Distinct(cmds,
-		func(cmd Command) Code { return cmd.Code })) {
-		var rows []couponRow
-		if err := l.db.Read(ctx).Select("order_id", "code").Where("code IN ?", part).Find(&rows).Error; err != nil {
-			return nil, fmt.Errorf("looking for codes: %w", err)
-		}
-		for i := range rows {
-			ids[rows[i].Code] = rows[i].OrderID
-		}
+	codes := sqlkit.Distinct(cmds, func(cmd Command) Code { return cmd.Code })
+	var rows []couponRow
+	if err := l.db.Read(ctx).Select("order_id", "code").Where("code IN ?", codes).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("looking for codes: %w", err)
+	}
+	ids := make(map[Code]int64, len(rows))
+	for i := range rows {
+		ids[rows[i].Code] = rows[i].OrderID
 	}
 	return ids, nil
 }
@@ -103,7 +98,7 @@ func (l *Ledger) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error)
 			return w, fmt.Errorf("%w: %d", errNoOrder, id)
 		}
 		c := row.coupon(o)
-		c.CalledOff, c.Disputed = calledOff[o.VoucherID], disputed[id]
+		c.CalledOff, c.Disputed = slices.Contains(calledOff, o.VoucherID), slices.Contains(disputed, id)
 		w.coupons[id] = &c
 	}
 	w.now, err = l.db.LedgerTime(tx)
@@ -111,42 +106,25 @@ func (l *Ledger) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error)
 }
 
 // salesCalledOff returns the vouchers of the locked orders whose sales were called off.
-func salesCalledOff(tx *gorm.DB, orders map[int64]order.Order) (map[int64]bool, error) {
-	vouchers := make(map[int64]bool, 1)
-	for _, o := range orders {
-		vouchers[o.VoucherID] = true
+func salesCalledOff(tx *gorm.DB, orders map[int64]order.Order) (ids []int64, err error) {
+	vouchers := sqlkit.Distinct(slices.Collect(maps.Values(orders)), func(o order.Order) int64 { return o.VoucherID })
+	err = tx.Table("tb_seckill_voucher").Where("voucher_id IN ? AND called_off IS NOT NULL", vouchers).
+		Pluck("voucher_id", &ids).Error
+	if err != nil {
+		return nil, fmt.Errorf("reading which of %d sales were called off: %w", len(vouchers), err)
 	}
-	calledOff := make(map[int64]bool)
-	for part := range sqlkit.Chunks(slices.Sorted(maps.Keys(vouchers))) {
-		var ids []int64
-		err := tx.Table("tb_seckill_voucher").Where("voucher_id IN ? AND called_off IS NOT NULL", part).
-			Pluck("voucher_id", &ids).Error
-		if err != nil {
-			return nil, fmt.Errorf("reading which of %d sales were called off: %w", len(part), err)
-		}
-		for _, id := range ids {
-			calledOff[id] = true
-		}
-	}
-	return calledOff, nil
+	return ids, nil
 }
 
 // disputedOrders returns the locked orders whose payment has an open or lost dispute, so that tills must refuse them. A
 // dispute is written under the lock of its order, so it stays as it is until the transaction ends.
-func disputedOrders(tx *gorm.DB, ids []int64) (map[int64]bool, error) {
-	disputed := make(map[int64]bool)
-	for part := range sqlkit.Chunks(ids) {
-		var found []int64
-		err := tx.Table("tb_payment").Where("order_id IN ? AND accept_time IS NOT NULL AND dispute IN ?", part,
-			payment.BarringDisputes()).Pluck("order_id", &found).Error
-		if err != nil {
-			return nil, fmt.Errorf("reading which of %d orders are disputed: %w", len(part), err)
-		}
-		for _, id := range found {
-			disputed[id] = true
-		}
+func disputedOrders(tx *gorm.DB, orders []int64) (ids []int64, err error) {
+	err = tx.Table("tb_payment").Where("order_id IN ? AND accept_time IS NOT NULL AND dispute IN ?", orders,
+		payment.BarringDisputes()).Pluck("order_id", &ids).Error
+	if err != nil {
+		return nil, fmt.Errorf("reading which of %d orders are disputed: %w", len(orders), err)
 	}
-	return disputed, nil
+	return ids, nil
 }
 
 // do executes one command on the coupon of the order with the id; 0: no order has the code.

@@ -133,14 +133,8 @@ func (l *Ledger) Coupons(ctx context.Context, orderIDs []int64) (map[int64]Coupo
 
 // OrderOfCode returns the order of a code; 0 if there is none. Error: order.ErrUnavailable.
 func (l *Ledger) OrderOfCode(ctx context.Context, code Code) (orderID int64, err error) {
-	var ids []int64
-	if err := l.db.Read(ctx).Model(&couponRow{}).Where("code = ?", code).Pluck("order_id", &ids).Error; err != nil {
-		return 0, sqlkit.ReadError("finding the order of a code", err)
-	}
-	if len(ids) == 0 {
-		return 0, nil
-	}
-	return ids[0], nil
+	err = l.db.Read(ctx).Model(&couponRow{}).Select("order_id").Where("code = ?", code).Scan(&orderID).Error
+	return orderID, sqlkit.ReadError("finding the order of a code", err)
 }
 
 // issueMissing gives a paid order a code if it has none, because an older version of the service recorded the payment,
@@ -202,10 +196,7 @@ func (l *Ledger) LapseDue(ctx context.Context, token int64, n int) (lapsed []ord
 		lapsed, err = l.lapse(tx, due)
 		return err
 	})
-	if err != nil {
-		return nil, 0, sqlkit.ReadError(fmt.Sprintf("lapsing %d due coupons", n), err)
-	}
-	return lapsed, seen, nil
+	return lapsed, seen, sqlkit.ReadError(fmt.Sprintf("lapsing %d due coupons", n), err)
 }
 
 // lapse locks the orders and lapses those that are paid and not reserved. Reserved coupons, and coupons that staff have

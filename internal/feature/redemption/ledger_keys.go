@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"gorm.io/gorm"
@@ -25,36 +24,19 @@ var (
 	ErrKeySpoilt = errors.New("no codes are made")
 )
 
-// codeKey remembers the key of new codes, so that no transaction reads the key while others wait for its locks. The key
-// is read at the start and by loadKeys.
-type codeKey struct {
-	now func() time.Time
-
-	mu   sync.Mutex
+// keyInUse has the key of new codes, or why there is none. It is read at the start and by loadKeys, so that no
+// transaction reads it while others wait for its locks.
+type keyInUse struct {
 	key  Key
-	none error     // why there is no key; nil if there is one
-	from time.Time // when it was read
+	none error
 }
 
-func newCodeKey(now func() time.Time) *codeKey {
-	return &codeKey{now: now, none: fmt.Errorf("%w: the keys were not read yet", ErrKeySpoilt)}
-}
-
-// current returns the key for new codes, or ErrKeySpoilt.
-func (c *codeKey) current() (Key, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.key, c.none
-}
-
-// learn stores the key, or the reason why there is none, as read after the time from.
-func (c *codeKey) learn(key Key, none error, from time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if from.Before(c.from) && !c.from.After(c.now()) {
-		return // another caller has read it later
+// currentKey returns the key for new codes, or ErrKeySpoilt.
+func (l *Ledger) currentKey() (Key, error) {
+	if c := l.key.Load(); c != nil {
+		return c.key, c.none
 	}
-	c.key, c.none, c.from = key, none, from
+	return Key{}, fmt.Errorf("%w: the keys were not read yet", ErrKeySpoilt)
 }
 
 // begin reads the keys, so that the first key is made at the first start, not by the first payment. If a key cannot be
@@ -69,13 +51,12 @@ func (l *Ledger) begin(ctx context.Context) error {
 // CouponKeys implements Coupons. From then on new codes are made with the last key. If a key cannot be read, orders are
 // paid without codes.
 func (l *Ledger) CouponKeys(ctx context.Context) (keys []Key, err error) {
-	from := l.db.Clock()
 	secrets, err := l.db.Secrets(ctx, codeKeys())
 	if errors.Is(err, sqlkit.ErrSecretSpoilt) {
 		err = fmt.Errorf("%w: %w", ErrKeySpoilt, err)
 		l.db.Log().ErrorContext(ctx,
 			"orders are paid without their codes until a row in tb_setting is mended", "error", err)
-		l.key.learn(Key{}, err, from)
+		l.key.Store(&keyInUse{none: err})
 	}
 	if err != nil {
 		return nil, sqlkit.ReadError("reading the keys of codes", err)
@@ -83,7 +64,7 @@ func (l *Ledger) CouponKeys(ctx context.Context) (keys []Key, err error) {
 	for _, secret := range secrets {
 		keys = append(keys, Key{ID: secret.ID, Secret: secret.Value})
 	}
-	l.key.learn(keys[len(keys)-1], nil, from)
+	l.key.Store(&keyInUse{key: keys[len(keys)-1]})
 	return keys, nil
 }
 
@@ -100,8 +81,5 @@ func (l *Ledger) RotateCouponKey(ctx context.Context) (id int, err error) {
 	if errors.Is(err, sqlkit.ErrSecretSpoilt) {
 		err = fmt.Errorf("%w: %w", ErrKeySpoilt, err)
 	}
-	if err != nil {
-		return 0, sqlkit.ReadError("rotating the key of codes", err)
-	}
-	return id, nil
+	return id, sqlkit.ReadError("rotating the key of codes", err)
 }

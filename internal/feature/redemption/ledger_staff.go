@@ -47,10 +47,7 @@ func (l *Ledger) Coupon(ctx context.Context, orderID int64) (c Coupon, err error
 		}
 		return err
 	})
-	if err != nil {
-		return c, sqlkit.ReadError(fmt.Sprintf("reading the coupon of order %d for staff", orderID), err)
-	}
-	return c, nil
+	return c, sqlkit.ReadError(fmt.Sprintf("reading the coupon of order %d for staff", orderID), err)
 }
 
 // stored returns a time as the audit trail writes it.
@@ -103,10 +100,7 @@ func (l *Ledger) forStaff(
 		}
 		return w.saveForStaff(act, d, c)
 	})
-	if err != nil {
-		return Coupon{}, sqlkit.ReadError(fmt.Sprintf("changing the coupon of order %d for staff", act.OrderID), err)
-	}
-	return c, nil
+	return c, sqlkit.ReadError(fmt.Sprintf("changing the coupon of order %d for staff", act.OrderID), err)
 }
 
 // saveForStaff writes the coupon, its order and the entry of the audit trail. The lapser looks at the coupon again.

@@ -120,8 +120,5 @@ func (h handlers) picture(c *gin.Context, who httpkit.Identity, id int64) (httpk
 		return httpkit.Answer{}, err
 	}
 	picture, err := qrPicture(string(coupon.Code))
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: http.StatusOK, Body: picture, Media: "image/svg+xml"}, nil
+	return httpkit.Answer{Status: http.StatusOK, Body: picture, Media: "image/svg+xml"}, err
 }

@@ -2,7 +2,6 @@ package redemption
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -19,8 +18,8 @@ import (
 func StaffRoutes(staff *Staff, front httpkit.Front) []httpkit.Route {
 	h, own := staffHandlers{staff, front}, httpkit.OwnOrder(front.Order, front.ShopOf)
 	return []httpkit.Route{
-		httpkit.Staff("POST /admin/order/:id/extend", h.extend, own, httpkit.Body, httpkit.Keyed(h.before)),
-		httpkit.Staff("POST /admin/order/:id/unredeem", h.unredeem, own, httpkit.Body, httpkit.Keyed(h.before)),
+		httpkit.Staff("POST /admin/order/:id/extend", h.extend, own, httpkit.Body, httpkit.KeyedByID(h.before)),
+		httpkit.Staff("POST /admin/order/:id/unredeem", h.unredeem, own, httpkit.Body, httpkit.KeyedByID(h.before)),
 	}
 }
 
@@ -69,11 +68,7 @@ func (h staffHandlers) unlessQueued(c *gin.Context, orderID int64, action order.
 }
 
 // before answers a repeated request, with the coupon as it is now.
-func (h staffHandlers) before(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
-	id, err := strconv.ParseInt(made, 10, 64)
-	if err != nil {
-		return httpkit.Answer{}, fmt.Errorf("an act on order %q: %w", made, err)
-	}
+func (h staffHandlers) before(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
 	return staffAnswer(h.staff.Coupon(c.Request.Context(), id))
 }
 

@@ -1,15 +1,15 @@
 package redemption
 
 import (
-	"errors"
 	"net/http"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/words"
 )
 
 // Rules returns the answers to refused tills, and to refunds that a till's reservation prevents.
 func Rules() []httpkit.Rule {
+	// The coupon about which a till was refused.
+	couponMembers := httpkit.DataOf(func(e *RefusalError) any { return refusedView(e) })
 	return []httpkit.Rule{
 		{Matches: httpkit.Is(ErrNotFound), Failure: httpkit.Failure{
 			Code: "COUPON_NOT_FOUND", Status: http.StatusNotFound, Title: "No such coupon",
@@ -77,14 +77,4 @@ func Rules() []httpkit.Rule {
 			English: "Too many wrong codes. Please wait a little.", Chinese: "错误券码过多，请稍后再试",
 		}},
 	}
-}
-
-// couponMembers adds the coupon about which a till was refused.
-func couponMembers(body []byte, _ words.Language, err error) []byte {
-	e, is := errors.AsType[*RefusalError](err)
-	if !is {
-		return body
-	}
-	body = append(body, `,"data":`...)
-	return httpkit.AppendJSON(body, refusedView(e))
 }

@@ -3,7 +3,6 @@ package rehearsal
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -61,31 +60,19 @@ func (r row) run() Run {
 	return run
 }
 
-// List returns the rehearsals of a voucher's sale, newest first, at most limit.
+// List implements Runs.
 func (l *Ledger) List(ctx context.Context, of int64, limit int) ([]Run, error) {
-	var rows []row
-	if err := l.db.Read(ctx).Where("of_voucher = ?",
-		of).Order("voucher_id DESC").Limit(limit).Find(&rows).Error; err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("listing the rehearsals of voucher %d", of), err)
-	}
-	runs := make([]Run, len(rows))
-	for i, r := range rows {
-		runs[i] = r.run()
-	}
-	return runs, nil
+	return sqlkit.List(l.db.Read(ctx).Where("of_voucher = ?", of).Order("voucher_id DESC").Limit(limit),
+		fmt.Sprintf("listing the rehearsals of voucher %d", of), (*row).run)
 }
 
-// Find returns one rehearsal, or ErrNone.
+// Find implements Runs.
 func (l *Ledger) Find(ctx context.Context, voucherID int64) (Run, error) {
 	found, err := find(l.db.Read(ctx), voucherID)
-	if err != nil {
-		return Run{}, sqlkit.ReadError(fmt.Sprintf("reading rehearsal %d", voucherID), err)
-	}
-	return found.run(), nil
+	return found.run(), sqlkit.ReadError(fmt.Sprintf("reading rehearsal %d", voucherID), err)
 }
 
-// Change lets change update a rehearsal's end, reports and figures under its lock; now is the ledger's time. It returns
-// ErrNone or the error that change returns.
+// Change implements Runs.
 func (l *Ledger) Change(
 	ctx context.Context, voucherID int64, change func(now time.Time, r *Run) error,
 ) (run Run, err error) {
@@ -110,10 +97,7 @@ func (l *Ledger) Change(
 			EndTime: run.End.UTC(), ReportTime: sqlkit.Stamp(run.ReportedAt), Done: run.Done, Figures: string(figures),
 		}).Error
 	})
-	if err != nil {
-		return run, sqlkit.ReadError(fmt.Sprintf("changing rehearsal %d", voucherID), err)
-	}
-	return run, nil
+	return run, sqlkit.ReadError(fmt.Sprintf("changing rehearsal %d", voucherID), err)
 }
 
 // lastLooked is how many rehearsals Last reads.
@@ -130,10 +114,6 @@ func Last(ctx context.Context, db *sqlkit.DB, of int64) (*Run, error) {
 	return nil, err
 }
 
-func find(tx *gorm.DB, voucherID int64) (found row, err error) {
-	err = tx.Where("voucher_id = ?", voucherID).Take(&found).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return found, ErrNone
-	}
-	return found, err
+func find(tx *gorm.DB, voucherID int64) (row, error) {
+	return sqlkit.Take[row](tx.Where("voucher_id = ?", voucherID), ErrNone, "finding it")
 }

@@ -2,9 +2,7 @@ package rehearsal
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -23,7 +21,8 @@ func Routes(rehearsals *Rehearsals, front httpkit.Front) []httpkit.Route {
 	return []httpkit.Route{
 		httpkit.Staff("GET /admin/voucher/:id/rehearsal", httpkit.ByVoucher(h.list), own),
 		// For admins: one rehearsal runs at a time, and its crowd's token is signed with a secret that no merchant has.
-		httpkit.Admin("POST /admin/voucher/:id/rehearsal", httpkit.ByVoucher(h.start), httpkit.Keyed(h.startedBefore)),
+		httpkit.Admin("POST /admin/voucher/:id/rehearsal", httpkit.ByVoucher(h.start),
+			httpkit.KeyedByID(h.startedBefore)),
 		httpkit.Staff("POST /admin/rehearsal/:id/end", httpkit.ByVoucher(h.end), h.own),
 		httpkit.Crowd("GET /rehearsal/:id/order", h.orders, httpkit.Query("limit", "before")),
 		httpkit.Crowd("POST /rehearsal/:id/report", h.report, httpkit.Body),
@@ -67,31 +66,21 @@ func (h handlers) start(c *gin.Context, who httpkit.Identity, id int64) (httpkit
 	return h.show(http.StatusCreated, Run{
 		VoucherID: shadow.ID, Of: id, AdminID: who.UserID, Begin: shadow.Sale.Begin, End: shadow.Sale.End,
 		Figures: Figures{Stock: shadow.Sale.Issued},
-	}), nil
+	}, nil)
 }
 
 // startedBefore answers a repeated POST /admin/voucher/:id/rehearsal.
-func (h handlers) startedBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
-	id, err := strconv.ParseInt(made, 10, 64)
-	if err != nil {
-		return httpkit.Answer{}, fmt.Errorf("the rehearsal of an idempotency key: %w", err)
-	}
+func (h handlers) startedBefore(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
 	run, err := h.rehearsals.Find(c.Request.Context(), id)
-	switch {
-	case errors.Is(err, ErrNone):
-		return httpkit.Answer{}, idempotency.ErrGone
-	case err != nil:
-		return httpkit.Answer{}, err
+	if errors.Is(err, ErrNone) {
+		err = idempotency.ErrGone
 	}
-	return h.show(http.StatusCreated, run), nil
+	return h.show(http.StatusCreated, run, err)
 }
 
 // list answers GET /admin/voucher/:id/rehearsal.
 func (h handlers) list(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
 	runs, err := h.rehearsals.Of(c.Request.Context(), id)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
 	now := h.front.Now()
 	return httpkit.Answer{Status: http.StatusOK, Speak: func(in words.Language) any {
 		views := make([]runJSON, len(runs))
@@ -99,22 +88,19 @@ func (h handlers) list(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.An
 			views[i] = view(r, now, in)
 		}
 		return views
-	}}, nil
+	}}, err
 }
 
 // end answers POST /admin/rehearsal/:id/end.
 func (h handlers) end(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	run, err := h.rehearsals.End(c.Request.Context(), httpkit.Author(c, who), id)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return h.show(http.StatusOK, run), nil
+	return h.show(http.StatusOK, run, err)
 }
 
-// show returns the answer with one rehearsal.
-func (h handlers) show(status int, r Run) httpkit.Answer {
+// show answers with one rehearsal, unless err is set.
+func (h handlers) show(status int, r Run, err error) (httpkit.Answer, error) {
 	now := h.front.Now()
-	return httpkit.Answer{Status: status, Speak: func(in words.Language) any { return view(r, now, in) }}
+	return httpkit.Answer{Status: status, Speak: func(in words.Language) any { return view(r, now, in) }}, err
 }
 
 // runJSON is the JSON form of a rehearsal.

@@ -30,10 +30,7 @@ func (h handlers) orders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 		return httpkit.Answer{}, err
 	}
 	page, err := h.front.Orders(c.Request.Context(), order.Filter{VoucherID: id}, cursor, n)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, err
 }
 
 // report answers POST /rehearsal/:id/report.

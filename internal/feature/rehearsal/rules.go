@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/words"
 )
 
 // Rules returns the refusals of rehearsals.
@@ -28,7 +27,10 @@ func Rules() []httpkit.Rule {
 			Detail: "A sale runs, or begins within the hour; data says which. A rehearsal would take " +
 				"what its buyers need.",
 			English: "A sale runs or begins within the hour. Rehearse before or after it.",
-			Chinese: "有活动正在进行或将在一小时内开始，此时不能演练", Members: nearSaleMembers,
+			Chinese: "有活动正在进行或将在一小时内开始，此时不能演练",
+			Members: httpkit.DataOf(func(e *NearSaleError) any {
+				return nearSaleJSON{e.VoucherID, httpkit.ShownTime(e.Begin), httpkit.ShownTime(e.End)}
+			}),
 		}},
 		{Matches: runs, Failure: httpkit.Failure{
 			Code: "REHEARSAL_RUNS", Status: http.StatusConflict, Title: "A rehearsal runs",
@@ -38,13 +40,9 @@ func Rules() []httpkit.Rule {
 	}
 }
 
-// nearSaleMembers adds the sale that is near.
-func nearSaleMembers(body []byte, _ words.Language, err error) []byte {
-	e, _ := errors.AsType[*NearSaleError](err)
-	body = append(body, `,"data":`...)
-	return httpkit.AppendJSON(body, struct {
-		VoucherID int64        `json:"voucherId"`
-		Begin     httpkit.Time `json:"beginTime"`
-		End       httpkit.Time `json:"endTime"`
-	}{e.VoucherID, httpkit.ShownTime(e.Begin), httpkit.ShownTime(e.End)})
+// nearSaleJSON is the sale that is near.
+type nearSaleJSON struct {
+	VoucherID int64        `json:"voucherId"`
+	Begin     httpkit.Time `json:"beginTime"`
+	End       httpkit.Time `json:"endTime"`
 }

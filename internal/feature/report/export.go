@@ -9,7 +9,6 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/figures"
-	"seckill/internal/order/gate"
 	"seckill/internal/order/payment"
 	"seckill/internal/order/timeline"
 	"seckill/internal/voucher"
@@ -52,8 +51,7 @@ func pages[T any](
 	}
 }
 
-// Orders calls yield with all recorded orders of a voucher, by id, a page at a time. Codes are masked unless whole is
-// set. Errors: voucher.ErrNotFound before the first page, order.ErrUnavailable.
+// Orders implements Exports.
 func (r *Reports) Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error {
 	return pages(ctx, fmt.Sprintf("the orders of voucher %d", voucherID),
 		func(ctx context.Context, last ExportRow) ([]ExportRow, error) {
@@ -61,7 +59,7 @@ func (r *Reports) Orders(ctx context.Context, voucherID int64, whole bool, yield
 		}, yield)
 }
 
-// Payments calls yield with all payments that the filter selects, the oldest first. Error: order.ErrUnavailable.
+// Payments implements Exports.
 func (r *Reports) Payments(ctx context.Context, f payment.Filter, yield func([]payment.Payment) error) error {
 	return pages(ctx, "payments", func(ctx context.Context, last payment.Payment) ([]payment.Payment, error) {
 		return r.core.Payments(ctx, f, last, exportPage)
@@ -74,8 +72,7 @@ type AuditRow struct {
 	Author voucher.Account
 }
 
-// Audit calls yield with all entries of the audit trail that the filter selects, newest first. Error:
-// order.ErrUnavailable.
+// Audit implements Exports.
 func (r *Reports) Audit(ctx context.Context, f voucher.AuditFilter, yield func([]AuditRow) error) error {
 	return pages(ctx, "the audit trail", func(ctx context.Context, last AuditRow) ([]AuditRow, error) {
 		return r.entries(ctx, f, cmp.Or(last.Entry.ID, math.MaxInt64))
@@ -87,11 +84,7 @@ func (r *Reports) entries(ctx context.Context, f voucher.AuditFilter, before int
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]int64, len(entries))
-	for i, e := range entries {
-		ids[i] = e.By.AdminID
-	}
-	accounts, err := r.members.Of("account").Users(ctx, ids)
+	accounts, err := r.members.Authors(ctx, entries)
 	if err != nil {
 		return nil, err
 	}
@@ -129,27 +122,16 @@ func (r *Reports) orders(ctx context.Context, voucherID, after int64, whole bool
 	return rows, nil
 }
 
-// Seconds calls yield with a Point for each second in which requests for a sale were answered, in order, a minute at a
-// time, until yield fails. Errors: voucher.ErrNotFound, order.ErrUnavailable.
+// Seconds implements Exports. It yields a minute at a time.
 func (r *Reports) Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error {
 	if _, err := r.core.Find(ctx, voucherID); err != nil {
 		return order.OrUnavailable(fmt.Errorf("the timeline of voucher %d: %w", voucherID, err))
 	}
-	var (
-		start time.Time
-		each  [60]Point
-	)
+	var start time.Time
+	each := steps{step: time.Second}
 	flush := func() error {
-		var points []Point
-		for second := range each {
-			p := each[second]
-			if len(p.Counts) > 0 || len(p.Took) > 0 {
-				p.At = start.Add(time.Duration(second) * time.Second)
-				points = append(points, p)
-			}
-		}
-		each = [60]Point{}
-		if len(points) == 0 {
+		points := each.points
+		if each.points = nil; len(points) == 0 {
 			return nil
 		}
 		return yield(points)
@@ -162,20 +144,7 @@ func (r *Reports) Seconds(ctx context.Context, voucherID int64, yield func([]Poi
 			}
 			start = m.Start
 		}
-		for answer, seconds := range m.Counts {
-			for second, n := range seconds {
-				if n == 0 {
-					continue
-				}
-				if each[second].Counts == nil {
-					each[second].Counts = gate.Counts{}
-				}
-				each[second].Counts[answer] += n
-			}
-		}
-		for second, took := range m.Took {
-			each[second].Took = each[second].Took.Plus(took)
-		}
+		each.add(m)
 		return nil
 	})
 	if err == nil {

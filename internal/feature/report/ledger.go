@@ -25,17 +25,15 @@ func NewReports(db *sqlkit.DB, core Core, members feature.Members) *Reports {
 
 // tallyRow is the tally of the orders in one state.
 type tallyRow struct {
-	Stock, Issued        int64
-	Received, Returned   int64
-	Stuck, Closed        int64
-	Lost, Overdrawn      int64
-	Status               *order.Status // NULL where there are no orders
-	Expired              bool
-	Processing           bool
-	Orders, Units, Cents int64
-	PurgeTime            *time.Time // of what was purged; NULL: nothing was
-	Purged               int64      // orders
-	Figures, Waitlist    string
+	Stock, Issued int64
+	Money
+	Status     *order.Status // NULL where there are no orders
+	Expired    bool
+	Processing bool
+	Tally
+	PurgeTime         *time.Time // of what was purged; NULL: nothing was
+	Purged            int64      // orders
+	Figures, Waitlist string
 }
 
 // The SQL for the amounts of a payment that a dispute has cost, and that have gone back, as payment.Flow computes them.
@@ -85,18 +83,14 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 		return Sums{}, fmt.Errorf("%s: %w", what, voucher.ErrNotFound)
 	}
 	sums := Sums{Stock: rows[0].Stock, Issued: rows[0].Issued}
-	sums.Money = Money{
-		Received: rows[0].Received, Returned: rows[0].Returned, Stuck: rows[0].Stuck, Closed: rows[0].Closed,
-		Lost: rows[0].Lost, Overdrawn: rows[0].Overdrawn,
-	}
+	sums.Money = rows[0].Money
 	for _, row := range rows {
-		counted := Tally{Orders: row.Orders, Units: row.Units, Cents: row.Cents}
 		if row.Status == nil { // there are no orders
 			continue
 		}
-		sums.Orders = sums.With(*row.Status, row.Expired, counted)
+		sums.Orders = sums.With(*row.Status, row.Expired, row.Tally)
 		if row.Processing {
-			sums.Processing = counted
+			sums.Processing = row.Tally
 		}
 	}
 	err = rows[0].addPurged(&sums)
@@ -183,56 +177,46 @@ func (l ledger) salesSums(ctx context.Context, shopID int64) (map[Phase]SalesSum
 	return sums, err
 }
 
-// The SQL for the sums of money that came in, and of money that went back, by the index of their time.
+// The SQL for the money of a day.
 const (
-	cameIn = "SUM(p.amount), 0) AS cents FROM tb_payment p JOIN tb_voucher v ON v.id = p.voucher_id " +
-		"WHERE p.receive_time >= @since"
-	// gone_before is the amount that went back before the last day with a return: it is not counted again.
-	wentBack = "SUM(" + gone + " - p.gone_before), 0) AS cents " +
-		"FROM tb_payment p JOIN tb_voucher v ON v.id = p.voucher_id " +
-		"WHERE p.return_time >= @since AND p.receive_time IS NOT NULL"
-	// lostToday is a part of that. Versions without lost_time note no more than when a dispute was lost.
+	ofShops = "FROM tb_payment p JOIN tb_voucher v ON v.id = p.voucher_id AND " + isOfShops + "WHERE "
+	// isOfShops is the condition for a voucher v.
+	isOfShops = "v.shop_id <> @rehearsals AND (@shop = 0 OR v.shop_id = @shop) "
+	// lostToday is the part of a payment's money that disputes have cost today. Versions without lost_time note no more
+	// than when a dispute was lost.
 	lostToday = "(CASE WHEN p.dispute = @lost AND COALESCE(p.lost_time, p.dispute_time) >= @since " +
 		"THEN p.disputed - p.lost_before ELSE 0 END)"
-	wasLost = "SUM(" + lostToday + "), 0) AS cents FROM tb_payment p JOIN tb_voucher v ON v.id = p.voucher_id " +
-		"WHERE p.return_time >= @since AND p.receive_time IS NOT NULL AND " + lostToday + " <> 0"
-	wasRefunded = "SUM(" + gone + " - p.gone_before - " + lostToday + "), 0) AS cents " +
-		"FROM tb_payment p JOIN tb_voucher v ON v.id = p.voucher_id " +
-		"WHERE p.return_time >= @since AND p.receive_time IS NOT NULL " +
-		"AND " + gone + " - p.gone_before - " + lostToday + " <> 0"
 )
 
-// dayRow has the sums of a day over what was purged.
-type dayRow struct {
-	Received, Receipts, Refunded, Refunds, Lost, Losses, Returns int64
-}
-
-// purgedMoney adds up what tb_purge_day has of a day.
-func (l ledger) purgedMoney(ctx context.Context, shopID int64, midnight time.Time) (row dayRow, err error) {
-	err = l.db.Read(ctx).Raw("SELECT COALESCE(SUM(d.received), 0) AS received, "+
-		"COALESCE(SUM(d.receipts), 0) AS receipts, "+
+// taken adds up the money that came in, and that went back, since midnight. It is one statement, because a purge moves
+// payments to tb_purge_day, and reads the payments by the indexes of their times.
+func (l ledger) taken(ctx context.Context, shopID int64, midnight time.Time) (Taken, error) {
+	var row struct{ Received, Receipts, Refunded, Refunds, Lost, Losses, Returns int64 }
+	err := l.db.Read(ctx).Raw("SELECT i.received + g.received AS received, i.receipts + g.receipts AS receipts, "+
+		"o.refunded + g.refunded AS refunded, o.refunds + g.refunds AS refunds, o.lost + g.lost AS lost, "+
+		"o.losses + g.losses AS losses, o.returns + g.returns AS returns FROM "+
+		"(SELECT COUNT(*) AS receipts, COALESCE(SUM(p.amount), 0) AS received "+
+		ofShops+"p.receive_time >= @since) i, "+
+		"(SELECT COUNT(*) AS returns, COALESCE(SUM(lost), 0) AS lost, COALESCE(SUM(lost <> 0), 0) AS losses, "+
+		"COALESCE(SUM(refunded), 0) AS refunded, COALESCE(SUM(refunded <> 0), 0) AS refunds FROM "+
+		// gone_before is the amount that went back before the last day with a return: it is not counted again.
+		"(SELECT "+lostToday+" AS lost, "+gone+" - p.gone_before - "+lostToday+" AS refunded "+
+		ofShops+"p.return_time >= @since AND p.receive_time IS NOT NULL) b) o, "+
+		"(SELECT COALESCE(SUM(d.received), 0) AS received, COALESCE(SUM(d.receipts), 0) AS receipts, "+
 		"COALESCE(SUM(d.refunded), 0) AS refunded, COALESCE(SUM(d.refunds), 0) AS refunds, "+
 		"COALESCE(SUM(d.lost), 0) AS lost, COALESCE(SUM(d.losses), 0) AS losses, "+
-		"COALESCE(SUM(d.returns), 0) AS returns FROM tb_purge_day d JOIN tb_voucher v ON v.id = d.voucher_id "+
-		"WHERE d.day = @day AND v.shop_id <> @rehearsals AND (@shop = 0 OR v.shop_id = @shop)",
+		"COALESCE(SUM(d.returns), 0) AS returns FROM tb_purge_day d JOIN tb_voucher v ON v.id = d.voucher_id AND "+
+		isOfShops+"WHERE d.day = @day) g",
 		map[string]any{
-			"day": midnight.Format(time.DateOnly), "rehearsals": voucher.RehearsalShop, "shop": shopID,
+			"since": midnight.UTC(), "day": midnight.Format(time.DateOnly), "rehearsals": voucher.RehearsalShop,
+			"shop": shopID, "lost": payment.DisputeLost,
 		}).Find(&row).Error
 	if err != nil {
-		return row, sqlkit.ReadError("adding up the money of a day that was purged", err)
+		return Taken{}, sqlkit.ReadError("adding up the money of a day", err)
 	}
-	return row, nil
-}
-
-// money adds up the money that came in, or went back, since the start of a day.
-func (l ledger) money(ctx context.Context, sum string, shopID int64, since time.Time) (Flow, error) {
-	var m Flow
-	err := l.db.Read(ctx).Raw("SELECT COUNT(*) AS payments, COALESCE("+sum+
-		" AND v.shop_id <> @rehearsals AND (@shop = 0 OR v.shop_id = @shop)", map[string]any{
-		"since": since.UTC(), "rehearsals": voucher.RehearsalShop, "shop": shopID, "lost": payment.DisputeLost,
-	}).Scan(&m).Error
-	if err != nil {
-		return Flow{}, sqlkit.ReadError("adding up the money of a day", err)
-	}
-	return m, nil
+	return Taken{
+		Since: midnight, Received: Flow{row.Receipts, row.Received},
+		Returned: Flow{row.Returns, row.Refunded + row.Lost}, Refunded: Flow{row.Refunds, row.Refunded},
+		Lost: Flow{row.Losses, row.Lost},
+	}, nil
 }

@@ -26,17 +26,12 @@ func (minuteRow) TableName() string { return "tb_sale_minute" }
 func (l ledger) minuteTotals(
 	ctx context.Context, voucherID int64, after place, limit int,
 ) ([]minuteTotal, error) {
-	var rows []minuteRow
-	err := minutesAfter(l.db.Read(ctx).Select("start_time", "run", "totals"), voucherID, after, limit).Find(&rows).Error
-	if err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("reading the minutes of voucher %d", voucherID), err)
-	}
-	totals := make([]minuteTotal, len(rows))
-	for i, row := range rows {
-		totals[i].place = place{row.StartTime.UTC(), row.Run}
-		totals[i].counts, totals[i].took = timeline.ParseTotals(row.Totals)
-	}
-	return totals, nil
+	query := minutesAfter(l.db.Read(ctx).Select("start_time", "run", "totals"), voucherID, after, limit)
+	return sqlkit.List(query, fmt.Sprintf("adding up the minutes of voucher %d", voucherID),
+		func(row *minuteRow) minuteTotal {
+			counts, took := timeline.ParseTotals(row.Totals)
+			return minuteTotal{place{row.StartTime.UTC(), row.Run}, counts, took}
+		})
 }
 
 // minutes returns the sale's minutes that start at from or later and before to, behind the place, by start and run, at
@@ -44,18 +39,14 @@ func (l ledger) minuteTotals(
 func (l ledger) minutes(
 	ctx context.Context, voucherID int64, from, to time.Time, after place, limit int,
 ) ([]timeline.Minute, error) {
-	var rows []minuteRow
-	err := minutesAfter(l.db.Read(ctx), voucherID, after, limit).Where("start_time >= ? AND start_time < ?", from.UTC(),
-		to.UTC()).Find(&rows).Error
-	if err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("reading the minutes of voucher %d", voucherID), err)
-	}
-	minutes := make([]timeline.Minute, len(rows))
-	for i, row := range rows {
-		minutes[i] = timeline.Minute{VoucherID: voucherID, Start: row.StartTime.UTC(), Run: row.Run}
-		minutes[i].Counts, minutes[i].Took = timeline.ParseSeconds(row.Seconds)
-	}
-	return minutes, nil
+	query := minutesAfter(l.db.Read(ctx), voucherID, after, limit).
+		Where("start_time >= ? AND start_time < ?", from.UTC(), to.UTC())
+	return sqlkit.List(query, fmt.Sprintf("reading the minutes of voucher %d", voucherID),
+		func(row *minuteRow) timeline.Minute {
+			m := timeline.Minute{VoucherID: voucherID, Start: row.StartTime.UTC(), Run: row.Run}
+			m.Counts, m.Took = timeline.ParseSeconds(row.Seconds)
+			return m
+		})
 }
 
 // minutesAfter selects the voucher's minutes behind the place, by the primary key.

@@ -20,24 +20,24 @@ type Service interface {
 	// Of returns the report of a voucher.
 	Of(ctx context.Context, voucherID int64) (Report, error)
 	// Sales returns a shop's sales, or with 0 all shops', of one phase, or with "" of all, with an id below before,
-	// newest first, at most limit.
+	// newest first, at most limit, without rehearsals.
 	Sales(ctx context.Context, shopID int64, phase Phase, before int64, limit int) ([]Sale, error)
-	// SalesSums returns the sums over all sales of a shop, or with 0 of all, of each phase.
+	// SalesSums returns the sums over all sales of a shop, or with 0 of all, of each phase, without rehearsals.
 	SalesSums(ctx context.Context, shopID int64) (map[Phase]SalesSums, error)
-	// Taken returns the money that a shop, or with 0 all shops, took and gave back since midnight.
+	// Taken returns the money that a shop, or with 0 all shops, took and gave back since midnight, without rehearsals.
 	Taken(ctx context.Context, shopID int64) (Taken, error)
 	Exports
 }
 
 // Exports read the rows of files. Each method calls yield with some rows at a time, until yield fails.
 type Exports interface {
-	// Orders reads all orders of a voucher. Codes are masked or whole.
+	// Orders reads all recorded orders of a voucher, by id. Codes are masked unless whole is set.
 	Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error
-	// Payments reads all payments that the filter selects.
+	// Payments reads all payments that the filter selects, the oldest first.
 	Payments(ctx context.Context, f payment.Filter, yield func([]payment.Payment) error) error
-	// Seconds reads each second with requests.
+	// Seconds reads each second with requests for a sale, in order.
 	Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error
-	// Audit reads all entries of the audit trail that the filter selects.
+	// Audit reads all entries of the audit trail that the filter selects, the newest first.
 	Audit(ctx context.Context, f voucher.AuditFilter, yield func([]AuditRow) error) error
 }
 
@@ -124,19 +124,11 @@ func (h handlers) listSales(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 
 // phaseOf returns the phase that the query asks for; "" for all.
 func phaseOf(values param.Query) (Phase, *invalid.Problem) {
-	text, given, bad := values.Text("phase")
-	if !given {
+	i, bad := httpkit.OneOf(values, "phase", Phases())
+	if i < 0 {
 		return "", bad
 	}
-	var names []string
-	for _, p := range Phases() {
-		if text == string(p) {
-			return p, nil
-		}
-		names = append(names, string(p))
-	}
-	return "", invalid.New("phase", invalid.Malformed, invalid.OneOf,
-		invalid.Data{"value": invalid.Clip(text), "values": names})
+	return Phases()[i], nil
 }
 
 // todayJSON is the JSON form of today's money.
@@ -157,11 +149,8 @@ func (h handlers) today(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 		return httpkit.Answer{}, err
 	}
 	taken, err := h.reports.Taken(c.Request.Context(), who.Only())
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: todayJSON{
+	return httpkit.Data(http.StatusOK, todayJSON{
 		Since: httpkit.ShownTime(taken.Since), Zone: h.front.Zone.String(), Currency: h.front.Currency,
 		Received: taken.Received, Returned: taken.Returned, Refunded: taken.Refunded, Lost: taken.Lost,
-	}}}, nil
+	}, err)
 }

@@ -17,6 +17,9 @@ const (
 	Ended   Phase = "ended"
 )
 
+// String returns the phase's name.
+func (p Phase) String() string { return string(p) }
+
 // Phases returns all phases.
 func Phases() []Phase { return []Phase{Running, Coming, Ended} }
 
@@ -51,8 +54,7 @@ type Sale struct {
 // salesTimeout bounds the reading of sales.
 const salesTimeout = 10 * time.Second
 
-// Sales returns a shop's sales, or with 0 all shops', of one phase, or with "" of all, with a voucher id below before,
-// newest first, at most limit, without rehearsals. Error: order.ErrUnavailable.
+// Sales implements Service.
 func (r *Reports) Sales(
 	ctx context.Context, shopID int64, phase Phase, before int64, limit int,
 ) ([]Sale, error) {
@@ -62,8 +64,7 @@ func (r *Reports) Sales(
 	return sales, order.OrUnavailable(err)
 }
 
-// SalesSums returns the sums over all sales of a shop, or with 0 of all, of each phase, without
-// rehearsals. Error: order.ErrUnavailable.
+// SalesSums implements Service.
 func (r *Reports) SalesSums(ctx context.Context, shopID int64) (map[Phase]SalesSums, error) {
 	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
 	defer cancel()
@@ -85,43 +86,14 @@ type Taken struct {
 	Refunded, Lost     Flow
 }
 
-// Taken returns the money that a shop, or with 0 all shops, took and gave back since midnight, without rehearsals. The
-// day is the ledger's, which keeps the amounts that went back before it. Error: order.ErrUnavailable.
+// Taken implements Service. The day is the ledger's, which keeps the amounts that went back before it.
 func (r *Reports) Taken(ctx context.Context, shopID int64) (taken Taken, err error) {
 	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
 	defer cancel()
 	db := r.ledger.db
 	now, err := db.LedgerTime(db.Read(ctx))
 	if err == nil {
-		taken.Since = db.Midnight(now)
-		taken.Received, err = r.ledger.money(ctx, cameIn, shopID, taken.Since)
-	}
-	if err == nil {
-		taken.Returned, err = r.ledger.money(ctx, wentBack, shopID, taken.Since)
-	}
-	if err == nil {
-		taken.Refunded, err = r.ledger.money(ctx, wasRefunded, shopID, taken.Since)
-	}
-	if err == nil {
-		taken.Lost, err = r.ledger.money(ctx, wasLost, shopID, taken.Since)
-	}
-	if err == nil {
-		err = r.addPurged(ctx, &taken, shopID)
+		taken, err = r.ledger.taken(ctx, shopID, db.Midnight(now))
 	}
 	return taken, order.OrUnavailable(err)
 }
-
-// addPurged adds the money of payments that were purged since.
-func (r *Reports) addPurged(ctx context.Context, taken *Taken, shopID int64) error {
-	gone, err := r.ledger.purgedMoney(ctx, shopID, taken.Since)
-	if err != nil {
-		return err
-	}
-	taken.Received = taken.Received.plus(Flow{gone.Receipts, gone.Received})
-	taken.Returned = taken.Returned.plus(Flow{gone.Returns, gone.Refunded + gone.Lost})
-	taken.Refunded = taken.Refunded.plus(Flow{gone.Refunds, gone.Refunded})
-	taken.Lost = taken.Lost.plus(Flow{gone.Losses, gone.Lost})
-	return nil
-}
-
-func (f Flow) plus(o Flow) Flow { return Flow{f.Payments + o.Payments, f.Cents + o.Cents} }

@@ -82,7 +82,11 @@ func (r *Reports) bounds(
 		return first, last, nil
 	}
 	err = r.minutes(ctx, voucherID, start, start.Add(time.Minute), func(m timeline.Minute) error {
-		for second, n := range secondsOf(m, outcome.Answer()) {
+		seconds := m.Counts[outcome.Answer()]
+		if seconds == nil {
+			return nil
+		}
+		for second, n := range seconds {
 			at := m.Start.Add(time.Duration(second) * time.Second)
 			if n == 0 {
 				continue
@@ -99,61 +103,65 @@ func (r *Reports) bounds(
 	return first, last, err
 }
 
-func secondsOf(m timeline.Minute, answer gate.Answer) timeline.Seconds {
-	if s := m.Counts[answer]; s != nil {
-		return *s
-	}
-	return timeline.Seconds{}
-}
-
 // points returns the points of the window.
 func (r *Reports) points(ctx context.Context, voucherID int64, w *window) ([]Point, error) {
 	if w.empty() {
 		return nil, nil
 	}
-	step, points := w.step(), []Point(nil)
-	at := func(at time.Time) *Point {
-		at = at.Truncate(step)
-		i := len(points) // search from the end: rows of several processes overlap within a minute
-		for i > 0 && points[i-1].At.After(at) {
-			i--
-		}
-		if i == 0 || !points[i-1].At.Equal(at) {
-			points = slices.Insert(points, i, Point{At: at, Counts: gate.Counts{}})
-			i++
-		}
-		return &points[i-1]
-	}
-	if step >= time.Minute { // totals are enough, and far less to read
+	all := steps{step: w.step()}
+	if all.step >= time.Minute { // totals are enough, and far less to read
 		err := r.totals(ctx, voucherID, func(m minuteTotal) {
-			if m.start.Before(w.from) || !m.start.Before(w.to) {
+			if m.counts == nil || m.start.Before(w.from) || !m.start.Before(w.to) {
 				return
 			}
+			p := all.at(m.start)
 			for answer, n := range m.counts {
-				at(m.start).Counts[answer] += n
+				p.Counts[answer] += n
 			}
-			if len(m.took) > 0 {
-				p := at(m.start)
-				p.Took = p.Took.Plus(m.took)
-			}
+			p.Took = p.Took.Plus(m.took)
 		})
-		return points, err
+		return all.points, err
 	}
 	err := r.minutes(ctx, voucherID, w.from, w.to, func(m timeline.Minute) error {
-		for answer, seconds := range m.Counts {
-			for second, n := range seconds {
-				if n > 0 {
-					at(m.Start.Add(time.Duration(second) * time.Second)).Counts[answer] += n
-				}
-			}
-		}
-		for second, took := range m.Took {
-			p := at(m.Start.Add(time.Duration(second) * time.Second))
-			p.Took = p.Took.Plus(took)
-		}
+		all.add(m)
 		return nil
 	})
-	return points, err
+	return all.points, err
+}
+
+// steps are points in order, at most one for each step.
+type steps struct {
+	step   time.Duration
+	points []Point
+}
+
+// add adds the seconds of a minute.
+func (s *steps) add(m timeline.Minute) {
+	for answer, seconds := range m.Counts {
+		for second, n := range seconds {
+			if n > 0 {
+				s.at(m.Start.Add(time.Duration(second) * time.Second)).Counts[answer] += n
+			}
+		}
+	}
+	for second, took := range m.Took {
+		p := s.at(m.Start.Add(time.Duration(second) * time.Second))
+		p.Took = p.Took.Plus(took)
+	}
+}
+
+// at returns the point of a time.
+func (s *steps) at(t time.Time) *Point {
+	t = t.Truncate(s.step)
+	i := len(s.points) // search from the end: rows of several processes overlap within a minute
+	for i > 0 && s.points[i-1].At.After(t) {
+		i--
+	}
+	if i == 0 || !s.points[i-1].At.Equal(t) {
+		s.points = slices.Insert(s.points, i, Point{At: t, Counts: gate.Counts{}})
+		i++
+	}
+	return &s.points[i-1]
 }
 
 // totals calls f with the totals of each minute of the sale, in order.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -105,9 +104,7 @@ func NewTemplates(db *sqlkit.DB, find func(ctx context.Context, id int64) (vouch
 	return &Templates{db, find}
 }
 
-// Save saves a voucher as a template. Simultaneous calls may exceed the limit by their number; it only keeps lists
-// short. Errors: *invalid.Error for the name, voucher.ErrNotFound, ErrName, ErrMany, order.ErrUnavailable; for the
-// author's key, *idempotency.RepeatedError and idempotency.ErrReused.
+// Save implements Service. Simultaneous calls may exceed the limit by their number; it only keeps lists short.
 func (t *Templates) Save(ctx context.Context, by voucher.Author, voucherID int64, name string) (Template, error) {
 	name, err := checkedName(name)
 	if err != nil {
@@ -139,40 +136,26 @@ func (t *Templates) Save(ctx context.Context, by voucher.Author, voucherID int64
 	})
 }
 
-// List returns the templates of a shop, by name; with shopID 0 the newest Listed, by shop and name.
-// Error: order.ErrUnavailable.
+// List implements Service.
 func (t *Templates) List(ctx context.Context, shopID int64) ([]Template, error) {
 	query := t.db.Read(ctx).Order("id DESC").Limit(Listed)
 	if shopID != 0 {
 		query = query.Where("shop_id = ?", shopID)
 	}
-	var rows []row
-	if err := query.Find(&rows).Error; err != nil {
-		return nil, sqlkit.ReadError("listing templates", err)
-	}
-	templates := make([]Template, len(rows))
-	for i, r := range rows {
-		templates[i] = r.template()
-	}
+	templates, err := sqlkit.List(query, "listing templates", (*row).template)
 	slices.SortFunc(templates, func(a, b Template) int {
 		return cmp.Or(cmp.Compare(a.Voucher.ShopID, b.Voucher.ShopID), strings.Compare(a.Name, b.Name))
 	})
-	return templates, nil
+	return templates, err
 }
 
-// Find returns a template. Errors: ErrNone, order.ErrUnavailable.
+// Find implements Service.
 func (t *Templates) Find(ctx context.Context, id int64) (Template, error) {
-	var rows []row
-	if err := t.db.Read(ctx).Where("id = ?", id).Find(&rows).Error; err != nil {
-		return Template{}, sqlkit.ReadError("reading a template", err)
-	}
-	if len(rows) == 0 {
-		return Template{}, ErrNone
-	}
-	return rows[0].template(), nil
+	r, err := sqlkit.Take[row](t.db.Read(ctx).Where("id = ?", id), ErrNone, "finding it")
+	return r.template(), sqlkit.ReadError("reading a template", err)
 }
 
-// Rename renames a template. Errors: *invalid.Error, ErrNone, ErrName, order.ErrUnavailable.
+// Rename implements Service.
 func (t *Templates) Rename(ctx context.Context, by voucher.Author, id int64, name string) (Template, error) {
 	name, err := checkedName(name)
 	if err != nil {
@@ -189,7 +172,7 @@ func (t *Templates) Rename(ctx context.Context, by voucher.Author, id int64, nam
 	})
 }
 
-// Delete deletes a template; vouchers made from it stay. Errors: ErrNone, order.ErrUnavailable.
+// Delete implements Service.
 func (t *Templates) Delete(ctx context.Context, by voucher.Author, id int64) error {
 	_, err := t.write(ctx, "deleting", by, func(tx *gorm.DB, _ time.Time) (row, sqlkit.AuditRow, error) {
 		r, err := locked(tx, id)
@@ -219,25 +202,14 @@ func (t *Templates) write(
 		}
 		return sqlkit.WriteAudit(tx, now, by, audit)
 	})
-	switch {
-	case sqlkit.IsDuplicate(err):
+	if sqlkit.IsDuplicate(err) {
 		return Template{}, ErrName
-	case err != nil:
-		return Template{}, sqlkit.ReadError(what+" a template", err)
 	}
-	return r.template(), nil
+	return r.template(), sqlkit.ReadError(what+" a template", err)
 }
 
 func locked(tx *gorm.DB, id int64) (row, error) {
-	var r row
-	err := sqlkit.Locking(tx).Where("id = ?", id).Take(&r).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return r, ErrNone
-	}
-	if err != nil {
-		return r, fmt.Errorf("locking a template: %w", err)
-	}
-	return r, nil
+	return sqlkit.Take[row](sqlkit.Locking(tx).Where("id = ?", id), ErrNone, "locking a template")
 }
 
 func renamed(from, to string) []voucher.FieldChange {

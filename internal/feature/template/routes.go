@@ -3,9 +3,7 @@ package template
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -21,16 +19,16 @@ import (
 
 // Service saves and changes templates: *Templates. Every method may return order.ErrUnavailable.
 type Service interface {
-	// List returns the templates of a shop, by name; with shopID 0 the newest Listed.
+	// List returns the templates of a shop, by name; with shopID 0 the newest Listed, by shop and name.
 	List(ctx context.Context, shopID int64) ([]Template, error)
-	// Save saves a voucher as a template. Errors: *invalid.Error, voucher.ErrNotFound, ErrName,
-	// ErrMany.
+	// Save saves a voucher as a template. Errors: *invalid.Error for the name, voucher.ErrNotFound, ErrName, ErrMany;
+	// for the author's key, *idempotency.RepeatedError and idempotency.ErrReused.
 	Save(ctx context.Context, by voucher.Author, voucherID int64, name string) (Template, error)
 	// Find returns a template. Error: ErrNone.
 	Find(ctx context.Context, id int64) (Template, error)
 	// Rename renames a template. Errors: *invalid.Error, ErrNone, ErrName.
 	Rename(ctx context.Context, by voucher.Author, id int64, name string) (Template, error)
-	// Delete deletes a template. Error: ErrNone.
+	// Delete deletes a template; vouchers made from it stay. Error: ErrNone.
 	Delete(ctx context.Context, by voucher.Author, id int64) error
 }
 
@@ -40,7 +38,7 @@ func Routes(templates Service, front httpkit.Front) []httpkit.Route {
 	return []httpkit.Route{
 		httpkit.Staff("GET /admin/template", h.list, httpkit.ByHandler, httpkit.Query("shopId")),
 		httpkit.Staff("POST /admin/template", h.save, httpkit.ByHandler, httpkit.Body,
-			httpkit.Keyed(h.savedBefore)),
+			httpkit.KeyedByID(h.savedBefore)),
 		httpkit.Staff("GET /admin/template/:id", httpkit.ByID(h.one), h.own),
 		httpkit.Staff("PATCH /admin/template/:id", httpkit.ByID(h.rename), h.own, httpkit.Body),
 		httpkit.Staff("DELETE /admin/template/:id", httpkit.ByID(h.delete), h.own),
@@ -114,11 +112,7 @@ func (h handlers) save(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 }
 
 // savedBefore answers a repeated POST /admin/template.
-func (h handlers) savedBefore(c *gin.Context, who httpkit.Identity, made string) (httpkit.Answer, error) {
-	id, err := strconv.ParseInt(made, 10, 64)
-	if err != nil {
-		return httpkit.Answer{}, fmt.Errorf("the template of an idempotency key: %w", err)
-	}
+func (h handlers) savedBefore(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	t, err := h.templates.Find(c.Request.Context(), id)
 	if errors.Is(err, ErrNone) {
 		err = idempotency.ErrGone

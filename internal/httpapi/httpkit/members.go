@@ -85,6 +85,15 @@ func (m Members) Checks(ctx context.Context, voucherID int64, changed time.Time)
 	return lines
 }
 
+// Authors returns the accounts of the authors of entries in the audit trail, by user id.
+func (m Members) Authors(ctx context.Context, entries []voucher.Entry) (map[int64]voucher.Account, error) {
+	ids := make([]int64, len(entries))
+	for i, e := range entries {
+		ids[i] = e.By.AdminID
+	}
+	return m.Of("account").Users(ctx, ids)
+}
+
 // ShopNames returns the names of the shops to which the items belong; see Member.Shops.
 func ShopNames[T any](ctx context.Context, m Members, items []T, shopOf func(T) int64) map[int64]string {
 	ids := make([]int64, 0, len(items))

@@ -1,7 +1,9 @@
 package httpkit
 
 import (
+	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -93,6 +95,17 @@ func Recognizes(r *Route) { r.Recognizes = true }
 // Keyed does the route's act once for each Idempotency-Key; again may be nil.
 func Keyed(again Again) Option {
 	return func(r *Route) { r.Keyed, r.Again = true, again }
+}
+
+// KeyedByID is Keyed for a route that makes something with a number, which again is given.
+func KeyedByID(again func(c *gin.Context, who Identity, id int64) (Answer, error)) Option {
+	return Keyed(func(c *gin.Context, who Identity, made string) (Answer, error) {
+		id, err := strconv.ParseInt(made, 10, 64)
+		if err != nil {
+			return Answer{}, fmt.Errorf("what an idempotency key has made: %w", err)
+		}
+		return again(c, who, id)
+	})
 }
 
 // Body is for a route whose handler reads a body.

@@ -44,19 +44,13 @@ func (who Identity) Within(shopID int64) (int64, error) {
 
 // OwnVoucher returns the owner of the voucher in the path. shopOf returns a voucher's shop, or voucher.ErrNotFound.
 func OwnVoucher(shopOf func(ctx context.Context, voucherID int64) (int64, error)) Owner {
-	return ownVoucher(shopOf).owner
-}
-
-// ownVoucher returns the shop of a voucher.
-type ownVoucher func(ctx context.Context, voucherID int64) (int64, error)
-
-// owner implements Owner.
-func (shopOf ownVoucher) owner(c *gin.Context, shop int64) error {
-	id, err := PathVoucher(c)
-	if err != nil {
-		return err
+	return func(c *gin.Context, shop int64) error {
+		id, err := PathVoucher(c)
+		if err != nil {
+			return err
+		}
+		return Owns(c.Request.Context(), shopOf, shop, id)
 	}
-	return Owns(c.Request.Context(), shopOf, shop, id)
 }
 
 // Owns returns nil if the voucher belongs to the shop. Errors: voucher.ErrNotFound, and those of shopOf.

@@ -2,6 +2,7 @@ package httpkit
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"seckill/internal/kit/check"
@@ -17,6 +18,17 @@ func AppendJSON(body []byte, v any) []byte {
 		return append(body, "null"...)
 	}
 	return append(body, text...)
+}
+
+// DataOf returns a Failure's Members for errors of type E: it adds "data" with the value that of returns for the error.
+func DataOf[E error](of func(E) any) func(body []byte, _ words.Language, err error) []byte {
+	return func(body []byte, _ words.Language, err error) []byte {
+		e, is := errors.AsType[E](err)
+		if !is {
+			return body
+		}
+		return AppendJSON(append(body, `,"data":`...), of(e))
+	}
 }
 
 // Time is a time as answers show it.

@@ -52,14 +52,20 @@ func Required(f Field) Field {
 // Optional returns a field of the given kind whose value stays nil if the field is absent.
 func Optional[T any](kind func(name string, into *T) Field, name string, into **T) Field {
 	value := new(T)
-	f := kind(name, value)
+	return kind(name, value).then(func() wrong {
+		*into = value
+		return wrong{}
+	})
+}
+
+// then returns the field with a further step, after a value of the right type was read.
+func (f Field) then(step func() wrong) Field {
 	read := f.read
 	f.read = func(t json.Token) wrong {
-		w := read(t)
-		if !w.found() {
-			*into = value
+		if w := read(t); w.found() {
+			return w
 		}
-		return w
+		return step()
 	}
 	return f
 }
@@ -73,11 +79,8 @@ func Forbidden(name string, reason invalid.Reason, data invalid.Data) Field {
 
 // Integer is a field that holds an integer of any range.
 func Integer(name string, into *int64) Field {
-	return Field{name: name, allowed: invalid.WholeNumber, read: func(t json.Token) wrong {
-		number, ok := t.(json.Number)
-		if !ok {
-			return wrongType(t)
-		}
+	var number json.Number
+	return scalar(name, &number, invalid.WholeNumber).then(func() wrong {
 		digits := string(number)
 		if strings.ContainsAny(digits, ".eE") {
 			return wrongValue(notWhole, invalid.Clip(digits))
@@ -88,7 +91,7 @@ func Integer(name string, into *int64) Field {
 		}
 		*into = n
 		return wrong{}
-	}}
+	})
 }
 
 // Count is a field that holds a whole number from 1 to most. It refuses 0 even if the number may be left out: 0 could
@@ -96,27 +99,25 @@ func Integer(name string, into *int64) Field {
 func Count(name string, into *int64, most int64) Field {
 	f := Integer(name, into)
 	f.allowed, f.data = invalid.Range, invalid.Data{"min": 1, "max": most}
-	read := f.read
-	f.read = func(t json.Token) wrong {
-		if w := read(t); w.found() {
-			return w
-		}
+	return f.then(func() wrong {
 		if *into < 1 || *into > most {
 			return wrongValue(invalid.OutOfRange, *into)
 		}
 		return wrong{}
-	}
-	return f
+	})
 }
 
 // Text is a field that holds a string of any length.
-func Text(name string, into *string) Field {
-	return Field{name: name, allowed: aString, read: func(t json.Token) wrong {
-		s, ok := t.(string)
+func Text(name string, into *string) Field { return scalar(name, into, aString) }
+
+// scalar is a field that holds any value of a JSON type that Go's T stands for.
+func scalar[T any](name string, into *T, allowed invalid.Allowed) Field {
+	return Field{name: name, allowed: allowed, read: func(t json.Token) wrong {
+		value, ok := t.(T)
 		if !ok {
 			return wrongType(t)
 		}
-		*into = s
+		*into = value
 		return wrong{}
 	}}
 }
@@ -126,15 +127,11 @@ func Text(name string, into *string) Field {
 // leaves as it is, on a host that was allowed before.
 func Picture(name string, into *string, hosts []string, elsewhere **invalid.Problem) Field {
 	var address string
-	f := Text(name, &address)
-	read := f.read
-	if f.allowed = invalid.Omit; len(hosts) > 0 {
+	f := scalar(name, &address, invalid.Omit)
+	if len(hosts) > 0 {
 		f.allowed, f.data = pictureOn, invalid.Data{"hosts": hosts, "max": maxPicture}
 	}
-	f.read = func(t json.Token) wrong {
-		if w := read(t); w.found() {
-			return w
-		}
+	return f.then(func() wrong {
 		var w wrong
 		switch {
 		case address != "" && len(hosts) == 0:
@@ -150,8 +147,7 @@ func Picture(name string, into *string, hosts []string, elsewhere **invalid.Prob
 		}
 		*into = address
 		return wrong{}
-	}
-	return f
+	})
 }
 
 // maxPicture is how long the address of a picture may be, in bytes: the columns are as wide.
@@ -178,34 +174,20 @@ func Object(name string, begun, null func(), fields ...Field) Field {
 }
 
 // Bool is a field that holds true or false.
-func Bool(name string, into *bool) Field {
-	return Field{name: name, allowed: invalid.Boolean, read: func(t json.Token) wrong {
-		b, ok := t.(bool)
-		if !ok {
-			return wrongType(t)
-		}
-		*into = b
-		return wrong{}
-	}}
-}
+func Bool(name string, into *bool) Field { return scalar(name, into, invalid.Boolean) }
 
 // Seconds is a field that holds a time span in whole seconds, of any range but not zero.
 func Seconds(name string, into *time.Duration) Field {
 	var seconds int64
 	f := Integer(name, &seconds)
 	f.allowed = wholeSeconds
-	read := f.read
-	f.read = func(t json.Token) wrong {
-		if w := read(t); w.found() {
-			return w
-		}
+	return f.then(func() wrong {
 		if seconds == 0 || seconds != int64(time.Duration(seconds)*time.Second/time.Second) {
 			return wrongValue(invalid.OutOfRange, seconds)
 		}
 		*into = time.Duration(seconds) * time.Second
 		return wrong{}
-	}
-	return f
+	})
 }
 
 // Choice is a field that holds one of the integers of values, each of which stands for a T.
@@ -217,39 +199,30 @@ func Choice[T any](name string, into *T, values map[int64]T) Field {
 		names = append(names, strconv.FormatInt(n, 10))
 	}
 	f.allowed, f.data = invalid.OneOf, invalid.Data{"values": names}
-	read := f.read
-	f.read = func(t json.Token) wrong {
-		if w := read(t); w.found() {
-			return w
-		}
+	return f.then(func() wrong {
 		value, known := values[number]
 		if !known {
 			return wrongValue(invalid.OutOfRange, number)
 		}
 		*into = value
 		return wrong{}
-	}
-	return f
+	})
 }
 
 // Time is a field that holds a time: RFC 3339, or without a zone, as some frontends send it, which is then read in
 // the zone.
 func Time(name string, into *time.Time, zone *time.Location) Field {
-	return Field{
-		name: name, allowed: invalid.ZonedTime, data: invalid.Data{"zone": zone.String()},
-		read: func(t json.Token) wrong {
-			s, ok := t.(string)
-			if !ok {
-				return wrongType(t)
-			}
-			at, reason := invalid.Time(s, zone)
-			if reason != (invalid.Reason{}) {
-				return wrongValue(reason, invalid.Clip(s))
-			}
-			*into = at
-			return wrong{}
-		},
-	}
+	var text string
+	f := scalar(name, &text, invalid.ZonedTime)
+	f.data = invalid.Data{"zone": zone.String()}
+	return f.then(func() wrong {
+		at, reason := invalid.Time(text, zone)
+		if reason != (invalid.Reason{}) {
+			return wrongValue(reason, invalid.Clip(text))
+		}
+		*into = at
+		return wrong{}
+	})
 }
 
 // kindOf names the type of a JSON value as JSON Schema does.

@@ -79,10 +79,16 @@ func decode(body []byte, fields []Field) error {
 	if err := wholeJSON(body); err != nil {
 		return err
 	}
-	d := decoder{tokens: json.NewDecoder(bytes.NewReader(body)), fields: fields, seen: make([]bool, len(fields))}
-	d.tokens.UseNumber()
-	if err := d.object(); err != nil {
+	d := decoder{fields: fields}
+	switch first, err := firstToken(body); {
+	case err != nil:
 		return err
+	case first != json.Delim('{'):
+		d.bad("body", wrongType(first), &Field{allowed: jsonObject})
+	default:
+		if err := d.object(body); err != nil {
+			return err
+		}
 	}
 	return d.problems.Err()
 }
@@ -105,13 +111,11 @@ func wholeJSON(body []byte) error {
 	return nil
 }
 
-// decoder walks over the tokens of a valid JSON text.
+// decoder reads an object of a valid JSON text. Its errors are never the caller's fault.
 type decoder struct {
-	tokens   *json.Decoder
 	within   string // the names of the objects around this one, each with a dot
 	fields   []Field
-	seen     []bool // by field, whether its name has come
-	problems invalid.Problems
+	problems invalid.Problems // of the whole text
 }
 
 func (d *decoder) bad(field string, w wrong, of *Field) {
@@ -128,106 +132,72 @@ func (f *Field) problem(name string, w wrong) *invalid.Problem {
 	return invalid.New(name, w.reason, f.allowed, data)
 }
 
-// object reads the whole text. Its error is never the caller's fault: the text is known to be valid JSON.
-func (d *decoder) object() error {
-	first, err := d.tokens.Token()
+func (d *decoder) object(text []byte) error {
+	tokens := json.NewDecoder(bytes.NewReader(text))
+	_, err := tokens.Token() // the opening brace
+	seen := make([]bool, len(d.fields))
+	for err == nil && tokens.More() && len(d.problems) < maxProblems {
+		var key json.Token
+		var value json.RawMessage
+		if key, err = tokens.Token(); err == nil {
+			err = tokens.Decode(&value)
+		}
+		if name, ok := key.(string); ok && err == nil {
+			err = d.member(name, value, seen)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("reading JSON: %w", err)
 	}
-	if first != json.Delim('{') {
-		d.bad("body", wrongType(first), &Field{allowed: jsonObject})
-		return nil
-	}
-	return d.members()
-}
-
-// members reads the rest of an object whose opening brace was read.
-func (d *decoder) members() error {
-	for d.tokens.More() && len(d.problems) < maxProblems {
-		if err := d.member(); err != nil {
-			return fmt.Errorf("reading JSON: %w", err)
-		}
-	}
 	for i, f := range d.fields {
-		if f.required && !d.seen[i] && len(d.problems) < maxProblems {
+		if f.required && !seen[i] && len(d.problems) < maxProblems {
 			d.bad(f.name, wrong{reason: invalid.Missing}, &f)
 		}
 	}
 	return nil
 }
 
-// member reads one name and its value.
-func (d *decoder) member() error {
-	key, err := d.tokens.Token()
-	if err != nil {
-		return err
-	}
-	value, err := d.tokens.Token()
-	if err != nil {
-		return err
-	}
-	name, _ := key.(string) // names are strings in valid JSON
+// member reads one name and its value. seen says which fields have come.
+func (d *decoder) member(name string, value json.RawMessage, seen []bool) error {
 	i := slices.IndexFunc(d.fields, func(f Field) bool { return f.name == name })
 	switch {
 	case i < 0:
 		p := invalid.Stranger(name, d.names())
 		p.Field = d.within + p.Field
 		d.problems.Add(p)
-	case d.seen[i]:
+		return nil
+	case seen[i]:
 		d.bad(name, wrong{reason: invalid.Repeated}, &Field{allowed: invalid.Once})
-	case d.fields[i].fields != nil && value == json.Delim('{'):
-		d.seen[i] = true
-		return d.nested(&d.fields[i])
-	default:
-		d.seen[i] = true
-		if w := d.fields[i].read(value); w.found() {
-			d.bad(name, w, &d.fields[i])
+		return nil
+	}
+	seen[i] = true
+	f := &d.fields[i]
+	first, err := firstToken(value)
+	if err == nil && f.fields != nil && first == json.Delim('{') {
+		return d.nested(f, value)
+	}
+	if err == nil {
+		if w := f.read(first); w.found() {
+			d.bad(name, w, f)
 		}
 	}
-	return d.skipRest(value)
-}
-
-// nested reads the rest of the object in a field whose opening brace was read.
-func (d *decoder) nested(f *Field) error {
-	f.begun()
-	inner := decoder{
-		tokens: d.tokens, within: d.within + f.name + ".", fields: f.fields, seen: make([]bool, len(f.fields)),
-	}
-	if err := inner.members(); err != nil {
-		return err
-	}
-	room := maxProblems - len(d.problems)
-	d.problems = append(d.problems, inner.problems[:min(room, len(inner.problems))]...)
-	if len(inner.problems) >= maxProblems {
-		return nil // the rest of the text was not read, and is not looked at
-	}
-	_, err := d.tokens.Token() // its end
 	return err
 }
 
-// skipRest skips the rest of a list or object if value opens one.
-func (d *decoder) skipRest(value json.Token) error {
-	depth := nesting(value)
-	for depth > 0 {
-		t, err := d.tokens.Token()
-		if err != nil {
-			return err
-		}
-		depth += nesting(t)
-	}
-	return nil
+// nested reads the object in a field.
+func (d *decoder) nested(f *Field, object json.RawMessage) error {
+	f.begun()
+	inner := decoder{within: d.within + f.name + ".", fields: f.fields, problems: d.problems}
+	err := inner.object(object)
+	d.problems = inner.problems
+	return err
 }
 
-// nesting returns 1 for a token that opens a list or object, -1 for one that closes one, else 0.
-func nesting(t json.Token) int {
-	switch t {
-	case json.Delim('{'), json.Delim('['):
-		return 1
-	case json.Delim('}'), json.Delim(']'):
-		return -1
-	default:
-		return 0
-	}
+// firstToken returns the first token of a valid JSON value.
+func firstToken(value []byte) (json.Token, error) {
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+	return d.Token()
 }
 
 func (d *decoder) names() []string {

@@ -148,26 +148,12 @@ func (s *searching) all(ctx context.Context, text, code string) error {
 			return err
 		}
 	}
-	if n := numberIn(text); n > 0 {
-		if err := s.byNumber(ctx, n); err != nil {
+	for _, by := range []func(context.Context, string) error{s.byNumber, s.byPayment, s.shops, s.byTitle} {
+		if err := by(ctx, text); err != nil {
 			return err
 		}
 	}
-	if text != "" && payment.CheckReference(text) == nil {
-		if err := s.byPayment(ctx, text); err != nil {
-			return err
-		}
-	}
-	if text == "" { // a code alone
-		return nil
-	}
-	if err := s.shops(ctx, text); err != nil {
-		return err
-	}
-	if utf8.RuneCountInString(text) > voucher.MaxTitle {
-		return nil
-	}
-	return s.byTitle(ctx, text)
+	return nil
 }
 
 // shops adds the shop with the number that the text is, and those that have it in their names.
@@ -205,7 +191,11 @@ func (s *searching) byCode(ctx context.Context, code string) error {
 	return s.orders(ctx, ByCode, order.Filter{OrderID: id})
 }
 
-func (s *searching) byNumber(ctx context.Context, n int64) error {
+func (s *searching) byNumber(ctx context.Context, text string) error {
+	n := numberIn(text)
+	if n == 0 {
+		return nil
+	}
 	if n <= voucher.MaxID {
 		v, err := s.FindVoucher(ctx, n)
 		switch {
@@ -222,6 +212,9 @@ func (s *searching) byNumber(ctx context.Context, n int64) error {
 }
 
 func (s *searching) byPayment(ctx context.Context, name string) error {
+	if payment.CheckReference(name) != nil {
+		return nil
+	}
 	f := payment.Filter{Name: name, ShopID: s.shop}
 	found, err := s.Payments(ctx, f, math.MaxInt64, mostHits+1)
 	if err != nil {
@@ -236,6 +229,9 @@ func (s *searching) byPayment(ctx context.Context, name string) error {
 }
 
 func (s *searching) byTitle(ctx context.Context, part string) error {
+	if utf8.RuneCountInString(part) > voucher.MaxTitle {
+		return nil
+	}
 	found, err := s.Vouchers(ctx, voucher.Search{
 		ShopID: s.shop, Title: part, Archived: voucher.WithArchived, Before: math.MaxInt64, Limit: mostHits,
 		Compared: mostTitles,

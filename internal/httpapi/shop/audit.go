@@ -1,7 +1,6 @@
 package shop
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 
@@ -30,7 +29,7 @@ func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error
 		return httpkit.Answer{}, err
 	}
 	entries, next := httpkit.Page(entries, n, func(e voucher.Entry) string { return strconv.FormatInt(e.ID, 10) })
-	accounts, err := a.authors(c.Request.Context(), entries)
+	accounts, err := a.cfg.Members.Authors(c.Request.Context(), entries)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -45,15 +44,6 @@ func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error
 		}
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views, Next: next}}, nil
-}
-
-// authors returns the accounts of the entries' authors, by user id.
-func (a *API) authors(ctx context.Context, entries []voucher.Entry) (map[int64]voucher.Account, error) {
-	ids := make([]int64, len(entries))
-	for i, e := range entries {
-		ids[i] = e.By.AdminID
-	}
-	return a.cfg.Members.Of("account").Users(ctx, ids)
 }
 
 // entryJSON is an entry of the audit trail as admins read it.

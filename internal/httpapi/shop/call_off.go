@@ -10,6 +10,7 @@ import (
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
+	"seckill/internal/order/figures"
 	"seckill/internal/voucher"
 )
 
@@ -28,20 +29,9 @@ func (a *API) callOff(c *gin.Context, who httpkit.Identity) (httpkit.Answer, err
 }
 
 // calledOffBefore answers a call-off that was done before, with its voucher as it is now.
-func (a *API) calledOffBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
-	id, err := madeID(made)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
+func (a *API) calledOffBefore(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
 	v, err := a.cfg.Vouchers.Find(c.Request.Context(), id)
 	return a.changed(v, true, err)
-}
-
-// tallyJSON is a number of orders, with the sums of their units and of their amounts in cents.
-type tallyJSON struct {
-	Orders int64 `json:"orders"`
-	Units  int64 `json:"units"`
-	Cents  int64 `json:"amount"`
 }
 
 // unwindingJSON shows what calling a sale off would do to its orders or, afterwards, how far it has got.
@@ -56,17 +46,17 @@ type unwindingJSON struct {
 	Withdrawn int64 `json:"withdrawn"` // units in stock that are never sold; 0 unless the sale was called off
 	Kept      int64 `json:"kept"`
 
-	Unpaid    tallyJSON `json:"unpaid"`
-	Paid      tallyJSON `json:"paid"`
-	Refunding tallyJSON `json:"refunding"`
-	Cancelled tallyJSON `json:"cancelled"` // since the sale was called off, if it was
-	Refunded  tallyJSON `json:"refunded"`  // since then, too; includes refunds that staff have closed
-	Redeemed  tallyJSON `json:"redeemed"`
-	Lapsed    tallyJSON `json:"lapsed"`
-	Stuck     tallyJSON `json:"stuck"`
-	Free      tallyJSON `json:"free"`
-	Disputed  tallyJSON `json:"disputed"`
-	NoPayment tallyJSON `json:"noPayment"`
+	Unpaid    figures.Tally `json:"unpaid"`
+	Paid      figures.Tally `json:"paid"`
+	Refunding figures.Tally `json:"refunding"`
+	Cancelled figures.Tally `json:"cancelled"` // since the sale was called off, if it was
+	Refunded  figures.Tally `json:"refunded"`  // since then, too; includes refunds that staff have closed
+	Redeemed  figures.Tally `json:"redeemed"`
+	Lapsed    figures.Tally `json:"lapsed"`
+	Stuck     figures.Tally `json:"stuck"`
+	Free      figures.Tally `json:"free"`
+	Disputed  figures.Tally `json:"disputed"`
+	NoPayment figures.Tally `json:"noPayment"`
 	// PurgedOrders are in no tally: they were deleted, and the report has their figures.
 	PurgedOrders int64 `json:"purgedOrders,omitempty"`
 
@@ -114,7 +104,7 @@ func (a *API) unwinding(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 }
 
 func (a *API) unwindingView(id int64, u order.Unwinding, left []order.LeftOrder) unwindingJSON {
-	of := func(f order.Fate) tallyJSON { return tallyJSON(u.Orders[f]) }
+	of := func(f order.Fate) figures.Tally { return figures.Tally(u.Orders[f]) }
 	view := unwindingJSON{
 		VoucherID: id, CalledOff: httpkit.TimeView(u.CalledOff), Currency: a.cfg.Currency, Issued: u.Issued,
 		Kept:   u.Kept,

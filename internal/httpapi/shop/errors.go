@@ -122,7 +122,7 @@ var coreRules = []httpkit.Rule{
 		Code: "ORDER_FAILED", Status: http.StatusConflict, Title: "The order failed",
 		Detail:  "The order was accepted but could not be recorded; data says which and why. Nothing is owed.",
 		English: "Your order could not be completed. Nothing was charged.", Chinese: "下单失败，未产生任何费用",
-		Members: data(func(e *OrderFailedError) any {
+		Members: httpkit.DataOf(func(e *OrderFailedError) any {
 			ref := orderRefJSON{
 				OrderID: strconv.FormatInt(e.Order.ID, 10), Status: order.Failed.String(), Reason: &e.Order.Reason,
 			}
@@ -141,7 +141,7 @@ var coreRules = []httpkit.Rule{
 		Code: "ORDER_STATE", Status: http.StatusConflict, Title: "Not possible in this state",
 		Detail:  "The order is in a state in which this cannot be done; data says which.",
 		English: "This is not possible any more, or not yet.", Chinese: "当前订单状态不支持此操作",
-		Members: data(func(e *order.StateError) any {
+		Members: httpkit.DataOf(func(e *order.StateError) any {
 			return orderRefJSON{OrderID: strconv.FormatInt(e.OrderID, 10), Status: shownStatus(e.Status)}
 		}),
 	}},
@@ -150,7 +150,7 @@ var coreRules = []httpkit.Rule{
 		Detail: "The user has as many live orders of this ordinary voucher as its perUser allows; data says how " +
 			"many. Nothing was bought. A cancelled or refunded order does not count.",
 		English: "You have as many of these as one person may buy.", Chinese: "您已达到每人限购数量",
-		Members: data(func(e *order.LimitError) any { return map[string]int64{"perUser": e.PerUser} }),
+		Members: httpkit.DataOf(func(e *order.LimitError) any { return map[string]int64{"perUser": e.PerUser} }),
 	}},
 	{Matches: httpkit.Is(order.ErrSeckill), Failure: httpkit.Failure{
 		Code: "SECKILL_ONLY", Status: http.StatusConflict, Title: "Sold in its sale only",
@@ -172,7 +172,9 @@ var coreRules = []httpkit.Rule{
 		Code: "INSUFFICIENT_STOCK", Status: http.StatusConflict, Title: "Not as many units are left",
 		Detail:  "Fewer units are left than were to be taken; data says how many. Nothing was taken.",
 		English: "Not as many units are left.", Chinese: "剩余库存不足",
-		Members: data(func(e *voucher.InsufficientStockError) any { return map[string]int64{"left": e.Left} }),
+		Members: httpkit.DataOf(func(e *voucher.InsufficientStockError) any {
+			return map[string]int64{"left": e.Left}
+		}),
 	}},
 	{Matches: httpkit.As[*voucher.BoundError], Failure: httpkit.Failure{
 		Code: "SHOP_LIMIT", Status: http.StatusConflict, Title: "The shop has as much as it may",
@@ -203,21 +205,25 @@ var coreRules = []httpkit.Rule{
 		Detail: "Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was " +
 			"changed.",
 		English: "This payment is not stuck any more, or never was.", Chinese: "该付款当前不处于退款受阻状态",
-		Members: data(func(e *payment.StateError) any { return paymentRefJSON{e.PaymentID, e.State.String()} }),
+		Members: httpkit.DataOf(func(e *payment.StateError) any {
+			return paymentRefJSON{e.PaymentID, e.State.String()}
+		}),
 	}},
 	{Matches: httpkit.As[*payment.NotReceivedError], Failure: httpkit.Failure{
 		Code: "PAYMENT_NOT_RECEIVED", Status: http.StatusConflict, Title: "The payment is not received",
 		Detail: "A part is sent back only of a payment that is received, and whose money is not going back as a " +
 			"whole; data says in which state it is. Nothing was changed.",
 		English: "Of this payment nothing can be sent back now.", Chinese: "该付款当前无法部分退款",
-		Members: data(func(e *payment.NotReceivedError) any { return paymentRefJSON{e.PaymentID, e.State.String()} }),
+		Members: httpkit.DataOf(func(e *payment.NotReceivedError) any {
+			return paymentRefJSON{e.PaymentID, e.State.String()}
+		}),
 	}},
 	{Matches: httpkit.As[*payment.LeftError], Failure: httpkit.Failure{
 		Code: "REFUND_TOO_LARGE", Status: http.StatusConflict, Title: "Not so much is left",
 		Detail: "Less of the payment is left than was to be sent back: the rest has gone back, was lost, or is on " +
 			"its way; data says how much is left. Nothing was changed.",
 		English: "Not so much of this payment is left.", Chinese: "可退金额不足",
-		Members: data(func(e *payment.LeftError) any { return leftAmountJSON{e.Left, e.Currency} }),
+		Members: httpkit.DataOf(func(e *payment.LeftError) any { return leftAmountJSON{e.Left, e.Currency} }),
 	}},
 	{Matches: httpkit.Is(payment.ErrWrongAmount), Failure: httpkit.Failure{
 		Code: "PAYMENT_MISMATCH", Status: http.StatusConflict, Title: "Another amount",

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strconv"
 
-	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
@@ -28,14 +27,6 @@ func notEnoughMembers(body []byte, _ words.Language, err error) []byte {
 	body = append(body, `,"data":{"left":`...)
 	body = strconv.AppendInt(body, e.Left, 10)
 	return append(body, '}')
-}
-
-// data returns a Members function for errors of type E: it adds "data" with the value that of returns for the error.
-func data[E error](of func(E) any) func(body []byte, _ words.Language, err error) []byte {
-	return func(body []byte, _ words.Language, err error) []byte {
-		e, _ := errors.AsType[E](err)
-		return httpkit.AppendJSON(append(body, `,"data":`...), of(e))
-	}
 }
 
 // orderRefJSON names an order, and why it failed.

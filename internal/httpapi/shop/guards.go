@@ -43,20 +43,19 @@ func outcomeOf(err error) guards.Outcome {
 // guard off, or all guards if it stands for the whole field.
 func (a *API) guardsField(c *guards.Change) jsonbody.Field {
 	return jsonbody.Object("guards", func() { *c = guards.Change{} }, func() { *c = guards.Change{AllOff: true} },
-		a.ifThere(guards.LimitsGuard, guardField("limits", &c.Limits, func(l *guards.Limits) []jsonbody.Field {
+		guardField(a, guards.LimitsGuard, &c.Limits, func(l *guards.Limits) []jsonbody.Field {
 			return []jsonbody.Field{
 				rateField("perAddress", &l.PerAddress), rateField("perNetwork", &l.PerNetwork),
 				rateField("perUser", &l.PerUser), jsonbody.Bool("dryRun", &l.DryRun),
 			}
-		})),
-		a.ifThere(guards.ConditionsGuard,
-			guardField("conditions", &c.Conditions, func(d *guards.Conditions) []jsonbody.Field {
-				return []jsonbody.Field{
-					jsonbody.Integer("minLevel", &d.MinLevel), jsonbody.Integer("minAgeDays", &d.MinAgeDays),
-					jsonbody.Bool("dryRun", &d.DryRun),
-				}
-			})),
-		a.ifThere(guards.TicketsGuard, guardField("tickets", &c.Tickets, func(t *guards.Tickets) []jsonbody.Field {
+		}),
+		guardField(a, guards.ConditionsGuard, &c.Conditions, func(d *guards.Conditions) []jsonbody.Field {
+			return []jsonbody.Field{
+				jsonbody.Integer("minLevel", &d.MinLevel), jsonbody.Integer("minAgeDays", &d.MinAgeDays),
+				jsonbody.Bool("dryRun", &d.DryRun),
+			}
+		}),
+		guardField(a, guards.TicketsGuard, &c.Tickets, func(t *guards.Tickets) []jsonbody.Field {
 			return []jsonbody.Field{
 				jsonbody.Required(jsonbody.Integer("delayMs", &t.DelayMs)),
 				jsonbody.Required(jsonbody.Integer("leadMinutes", &t.LeadMinutes)),
@@ -64,43 +63,39 @@ func (a *API) guardsField(c *guards.Change) jsonbody.Field {
 				jsonbody.Bool("dryRun", &t.DryRun),
 				jsonbody.Forbidden("draw", changedByRoute, invalid.Data{"route": "PUT /admin/voucher/:id/draw"}),
 			}
-		})),
-		a.ifThere(guards.ChallengeGuard,
-			guardField("challenge", &c.Challenge, func(w *guards.Challenge) []jsonbody.Field {
-				return []jsonbody.Field{
-					jsonbody.Required(jsonbody.Integer("difficulty", &w.Difficulty)),
-					jsonbody.Required(jsonbody.Integer("maxDifficulty", &w.MaxDifficulty)),
-					jsonbody.Bool("dryRun", &w.DryRun),
-				}
-			})),
-		a.ifThere(guards.CoolDownGuard, guardField("coolDown", &c.CoolDown, func(d *guards.CoolDown) []jsonbody.Field {
+		}),
+		guardField(a, guards.ChallengeGuard, &c.Challenge, func(w *guards.Challenge) []jsonbody.Field {
+			return []jsonbody.Field{
+				jsonbody.Required(jsonbody.Integer("difficulty", &w.Difficulty)),
+				jsonbody.Required(jsonbody.Integer("maxDifficulty", &w.MaxDifficulty)),
+				jsonbody.Bool("dryRun", &w.DryRun),
+			}
+		}),
+		guardField(a, guards.CoolDownGuard, &c.CoolDown, func(d *guards.CoolDown) []jsonbody.Field {
 			return []jsonbody.Field{
 				jsonbody.Required(jsonbody.Integer("expired", &d.Expired)),
 				jsonbody.Required(jsonbody.Integer("minutes", &d.Minutes)), jsonbody.Bool("dryRun", &d.DryRun),
 			}
-		})),
-		a.ifThere(guards.UnitsGuard, guardField("units", &c.Units, func(u *guards.Units) []jsonbody.Field {
+		}),
+		guardField(a, guards.UnitsGuard, &c.Units, func(u *guards.Units) []jsonbody.Field {
 			return []jsonbody.Field{
 				jsonbody.Integer("perAddress", &u.PerAddress), jsonbody.Integer("perNetwork", &u.PerNetwork),
 				jsonbody.Text("shared", &u.Shared), jsonbody.Bool("dryRun", &u.DryRun),
 			}
-		})),
+		}),
 	)
 }
 
-// ifThere returns the field of a guard or, if this service lacks the guard, a field that refuses any value. In either
-// case "guards: null" turns all guards off.
-func (a *API) ifThere(n guards.Name, f jsonbody.Field) jsonbody.Field {
+// guardField is the field with the settings of one guard; null turns it off. If this service lacks the guard, it
+// refuses any value. In either case "guards: null" turns all guards off.
+func guardField[T any](
+	a *API, n guards.Name, into *guards.Edit[T], fields func(*T) []jsonbody.Field,
+) jsonbody.Field {
 	if why, data := a.cfg.Gatekeeper.Lacks(n); why != (invalid.Reason{}) {
 		return jsonbody.Forbidden(string(n), why, data)
 	}
-	return f
-}
-
-// guardField is the field with the settings of one guard; null turns it off.
-func guardField[T any](name string, into *guards.Edit[T], fields func(*T) []jsonbody.Field) jsonbody.Field {
 	to := new(T)
-	return jsonbody.Object(name,
+	return jsonbody.Object(string(n),
 		func() { *into = guards.Edit[T]{Given: true, To: to} }, func() { *into = guards.Edit[T]{Given: true} },
 		fields(to)...)
 }

@@ -3,7 +3,6 @@ package shop
 import (
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -61,47 +60,29 @@ func partitionView(c partition.Contents) partitionJSON {
 	return view
 }
 
-// Provider is a payment provider as staff see it.
+// Provider is a payment provider as admins read it.
 type Provider struct {
-	Name    string
-	Set     bool  // it is in the settings; false: refunds wait for it
-	Default bool  // new payments begin with it
-	Waiting int64 // refunds that it is to be asked for, or about
-	// Reason is why its last calls from this instance had no clear answer; "" if the last one had.
-	Reason, Detail string
-	Count          int64     // of these calls in a row
-	Since, Last    time.Time // of the first and the last of them
+	Name    string            `json:"name"`
+	Set     bool              `json:"set"`            // it is in the settings; false: refunds wait for it
+	Default bool              `json:"default"`        // new payments begin with it
+	Waiting int64             `json:"waitingRefunds"` // refunds that it is to be asked for, or about
+	Failure *ProviderFailures `json:"failure,omitempty"`
 }
 
-// providerJSON is a payment provider as admins read it.
-type providerJSON struct {
-	Name    string        `json:"name"`
-	Set     bool          `json:"set"`
-	Default bool          `json:"default"`
-	Waiting int64         `json:"waitingRefunds"`
-	Failure *failuresJSON `json:"failure,omitempty"`
-}
-
-// failuresJSON is what the last calls to a provider came to.
-type failuresJSON struct {
-	Reason string       `json:"reason"`
+// ProviderFailures are the last calls to a provider from this instance, none of which had a clear answer.
+type ProviderFailures struct {
+	Reason string       `json:"reason"` // of the last one
 	Detail string       `json:"detail,omitempty"`
 	Count  int64        `json:"count"`
-	Since  httpkit.Time `json:"sinceTime"`
+	Since  httpkit.Time `json:"sinceTime"` // the time of the first one
 	Last   httpkit.Time `json:"lastTime"`
 }
 
 // listProviders answers GET /admin/provider.
 func (a *API) listProviders(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	all, err := a.cfg.Providers(c.Request.Context())
-	views := make([]providerJSON, len(all))
-	for i, p := range all {
-		views[i] = providerJSON{Name: p.Name, Set: p.Set, Default: p.Default, Waiting: p.Waiting}
-		if p.Reason != "" {
-			views[i].Failure = &failuresJSON{
-				p.Reason, p.Detail, p.Count, httpkit.ShownTime(p.Since), httpkit.ShownTime(p.Last),
-			}
-		}
+	if all == nil {
+		all = []Provider{} // a list, even if it is empty
 	}
-	return httpkit.Data(http.StatusOK, views, err)
+	return httpkit.Data(http.StatusOK, all, err)
 }

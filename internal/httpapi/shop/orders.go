@@ -45,10 +45,7 @@ func (a *API) showOrder(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 		return httpkit.Answer{}, err
 	}
 	o, err := a.cfg.Purchases.Order(c.Request.Context(), who.UserID, id, a.wait(wait, who))
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return a.orderAnswer(c, o, true)
+	return a.orderAnswer(c, o, true, err)
 }
 
 // cancelOrder answers POST /order/:id/cancel. Cancelling a cancelled order changes nothing.
@@ -184,36 +181,35 @@ func shownStatus(s order.Status) string {
 	return s.String()
 }
 
-// coupon returns the order's coupon, with the whole code only for the owner; stale if it cannot be read now.
-func (a *API) coupon(ctx context.Context, o order.Order, forOwner bool) (shown any, stale bool, err error) {
-	shown, err = a.cfg.Members.Of("coupon").Order(ctx, o, forOwner)
-	if errors.Is(err, order.ErrUnavailable) {
-		return shown, true, nil
+// leftOut reports whether a part that an answer can do without cannot be read now. It returns any other error.
+func leftOut(parts ...error) (stale bool, err error) {
+	for _, err := range parts {
+		if err != nil && !errors.Is(err, order.ErrUnavailable) {
+			return false, err
+		}
+		stale = stale || err != nil
 	}
-	return shown, false, err
+	return stale, nil
 }
 
-// orderAnswer returns the answer with one order. It adds the coupon, with the whole code only for the owner, and the
-// history, if they can be read soon.
-func (a *API) orderAnswer(c *gin.Context, o order.Order, forOwner bool) (httpkit.Answer, error) {
-	ctx := c.Request.Context()
-	v := orderView(o, a.cfg.Currency)
-	coupon, stale, err := a.coupon(ctx, o, forOwner)
+// orderAnswer returns the answer with one order, unless err is set. It adds the coupon, with the whole code only for
+// the owner, the refunds and the history, if they can be read soon.
+func (a *API) orderAnswer(c *gin.Context, o order.Order, forOwner bool, err error) (httpkit.Answer, error) {
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	v.Coupon = coupon
-	refunds, err := a.ownRefunds(ctx, o)
-	if err != nil && !errors.Is(err, order.ErrUnavailable) {
+	ctx := c.Request.Context()
+	v := orderView(o, a.cfg.Currency)
+	coupon, errCoupon := a.cfg.Members.Of("coupon").Order(ctx, o, forOwner)
+	refunds, errRefunds := a.ownRefunds(ctx, o)
+	events, errEvents := a.cfg.Orders.History(ctx, o)
+	stale, err := leftOut(errCoupon, errRefunds, errEvents)
+	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	v.Refunds, stale = refunds, stale || err != nil
-	events, err := a.cfg.Orders.History(ctx, o)
-	if err != nil && !errors.Is(err, order.ErrUnavailable) {
-		return httpkit.Answer{}, err
-	}
+	v.Coupon, v.Refunds = coupon, refunds
 	return httpkit.Answer{
-		Status: http.StatusOK, Envelope: httpkit.Envelope{Stale: stale || err != nil},
+		Status: http.StatusOK, Envelope: httpkit.Envelope{Stale: stale},
 		Speak: func(in words.Language) any {
 			for _, e := range events {
 				v.History = append(v.History, eventJSON{

@@ -1,10 +1,8 @@
 package shop
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -24,10 +22,7 @@ import (
 // findOrder answers GET /admin/order/:id: any user's recorded order, with its history.
 func (a *API) findOrder(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	o, err := a.cfg.Orders.Order(c.Request.Context(), id)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return a.wholeOrder(c, who, o)
+	return a.wholeOrder(c, who, o, err)
 }
 
 // traceURL returns where the logs and traces of an order are shown; "" for who is no admin.
@@ -38,21 +33,20 @@ func (a *API) traceURL(who httpkit.Identity, id int64) string {
 	return strings.ReplaceAll(a.cfg.TraceURL, "{order}", strconv.FormatInt(id, 10))
 }
 
-// wholeOrder answers staff with an order, its history and its payments.
-func (a *API) wholeOrder(c *gin.Context, who httpkit.Identity, o order.Order) (httpkit.Answer, error) {
-	ans, err := a.orderAnswer(c, o, false)
+// wholeOrder answers staff with an order, its history and its payments, unless err is set.
+func (a *API) wholeOrder(
+	c *gin.Context, who httpkit.Identity, o order.Order, err error,
+) (httpkit.Answer, error) {
+	ans, err := a.orderAnswer(c, o, false, err)
 	if err != nil {
 		return ans, err
 	}
-	payments, err := a.cfg.PaymentsOf(c.Request.Context(), o.ID)
-	if err != nil && !errors.Is(err, order.ErrUnavailable) {
+	payments, errPayments := a.cfg.PaymentsOf(c.Request.Context(), o.ID)
+	views, errRefunds := a.paymentViews(c.Request.Context(), payments)
+	stale, err := leftOut(errPayments, errRefunds)
+	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	views, unread := a.paymentViews(c.Request.Context(), payments)
-	if unread != nil && !errors.Is(unread, order.ErrUnavailable) {
-		return httpkit.Answer{}, unread
-	}
-	err = cmp.Or(err, unread)
 	describe := a.describer(c.Request.Context(), []orderJSON{{VoucherID: o.VoucherID}})
 	speak := ans.Speak
 	ans.Speak = func(in words.Language) any {
@@ -60,7 +54,7 @@ func (a *API) wholeOrder(c *gin.Context, who httpkit.Identity, o order.Order) (h
 		describe(&shown)
 		return adminOrderJSON{orderJSON: shown, Payments: views, TraceURL: a.traceURL(who, o.ID)}
 	}
-	ans.Envelope.Stale = ans.Envelope.Stale || err != nil
+	ans.Envelope.Stale = ans.Envelope.Stale || stale
 	return ans, nil
 }
 
@@ -76,35 +70,15 @@ func (a *API) cancelForStaff(c *gin.Context, who httpkit.Identity) (httpkit.Answ
 		return httpkit.Answer{}, err
 	}
 	o, err := a.cfg.Orders.CancelForStaff(c.Request.Context(), act)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return a.wholeOrder(c, who, o)
+	return a.wholeOrder(c, who, o, err)
 }
 
 // actedBefore answers an act of staff that was done before, with its order as it is now.
-func (a *API) actedBefore(c *gin.Context, who httpkit.Identity, made string) (httpkit.Answer, error) {
-	id, err := madeID(made)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
+func (a *API) actedBefore(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	o, err := a.cfg.Orders.Order(c.Request.Context(), id)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	ans, err := a.wholeOrder(c, who, o)
+	ans, err := a.wholeOrder(c, who, o, err)
 	ans.Status = refundStatus(o)
 	return ans, err
-}
-
-// madeID returns the id of what an earlier request with the same Idempotency-Key made. It parses the text that is
-// stored with the key.
-func madeID(made string) (int64, error) {
-	id, err := strconv.ParseInt(made, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("what an idempotency key has made: %w", err)
-	}
-	return id, nil
 }
 
 // findOrders answers GET /admin/order: any user's recorded orders, newest first, in pages like GET /order. A merchant

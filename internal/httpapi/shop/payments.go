@@ -2,7 +2,6 @@ package shop
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 
@@ -113,13 +112,9 @@ func (a *API) ownRefunds(ctx context.Context, o order.Order) (views []ownRefundJ
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(payments))
-	for i, p := range payments {
-		ids[i] = p.ID
-	}
-	refunds, err := a.cfg.Ledger.RefundsOf(ctx, ids)
-	for _, id := range ids {
-		for _, r := range refunds[id] {
+	refunds, err := a.refundsOf(ctx, payments)
+	for _, p := range payments {
+		for _, r := range refunds[p.ID] {
 			if r.State == payment.RefundFailed && !r.NeedsStaff() {
 				continue
 			}
@@ -135,14 +130,18 @@ func (a *API) ownRefunds(ctx context.Context, o order.Order) (views []ownRefundJ
 // addRefunds adds their refunds to the orders of a page; few have any. stale: they cannot be read just now.
 func (a *API) addRefunds(ctx context.Context, page httpkit.Envelope, orders []order.Order) (stale bool, err error) {
 	views, _ := page.Data.([]orderJSON)
+	unread := make([]error, len(views))
 	for i := range views {
-		views[i].Refunds, err = a.ownRefunds(ctx, orders[i])
-		if errors.Is(err, order.ErrUnavailable) {
-			stale, err = true, nil
-		}
-		if err != nil {
-			return stale, err
-		}
+		views[i].Refunds, unread[i] = a.ownRefunds(ctx, orders[i])
 	}
-	return stale, nil
+	return leftOut(unread...)
+}
+
+// refundsOf returns the refunds of payments, by payment.
+func (a *API) refundsOf(ctx context.Context, payments []payment.Payment) (map[string][]payment.Refund, error) {
+	ids := make([]string, len(payments))
+	for i, p := range payments {
+		ids[i] = p.ID
+	}
+	return a.cfg.Ledger.RefundsOf(ctx, ids)
 }

@@ -94,11 +94,7 @@ func (a *API) paymentViews(ctx context.Context, payments []payment.Payment) ([]s
 	if len(payments) == 0 {
 		return []staffPaymentJSON{}, nil
 	}
-	ids := make([]string, len(payments))
-	for i, p := range payments {
-		ids[i] = p.ID
-	}
-	refunds, err := a.cfg.Ledger.RefundsOf(ctx, ids)
+	refunds, err := a.refundsOf(ctx, payments)
 	names := httpkit.ShopNames(ctx, a.cfg.Members, payments, func(p payment.Payment) int64 { return p.ShopID })
 	find := a.vouchers(ctx)
 	views := make([]staffPaymentJSON, len(payments))
@@ -184,10 +180,7 @@ func (a *API) refundForStaff(c *gin.Context, who httpkit.Identity) (httpkit.Answ
 		return httpkit.Answer{}, err
 	}
 	o, err := a.cfg.Payments.RefundForStaff(c.Request.Context(), act)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	ans, err := a.wholeOrder(c, who, o)
+	ans, err := a.wholeOrder(c, who, o, err)
 	ans.Status = refundStatus(o)
 	return ans, err
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -27,16 +26,9 @@ func (a *API) saleEvents(c *gin.Context, who httpkit.Identity, id int64) (httpki
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	ctx, s, err := a.cfg.Streams.Open(c, who, []string{"text/event-stream"}, a.cfg.Now())
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	defer a.cfg.Streams.Close(s)
-	if c.Request.Method == http.MethodHead {
-		s.Begin()
-		return httpkit.Answer{}, nil
-	}
-	return httpkit.Answer{}, s.Finish(whyEnded(ctx, a.sendStats(ctx, s, id, stats)))
+	return a.stream(c, who, func(ctx context.Context, s *httpkit.Stream) error {
+		return a.sendStats(ctx, s, id, stats)
+	})
 }
 
 // sendStats sends the first stats and then those of each second, until ctx ends or the stream cannot go on.

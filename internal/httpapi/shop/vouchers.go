@@ -137,11 +137,7 @@ func (a *API) created(v voucher.Shown, err error) (httpkit.Answer, error) {
 }
 
 // createdBefore answers a repeated creation.
-func (a *API) createdBefore(c *gin.Context, who httpkit.Identity, made string) (httpkit.Answer, error) {
-	id, err := madeID(made)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
+func (a *API) createdBefore(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	v, err := a.cfg.Vouchers.Find(c.Request.Context(), id)
 	if errors.Is(err, voucher.ErrNotFound) {
 		err = idempotency.ErrGone

@@ -47,17 +47,8 @@ func (l *Listener) mayHold(peer netip.Addr) bool {
 	return s.of[peer] < s.half || !l.now().Before(s.until) || l.exempt(peer)
 }
 
-// disperse makes room for another peer if one holds more than half of the limit: it closes that peer's connections
-// beyond half, if they have no request under way, however recent their last request. It reports whether it closed any.
-func (l *Listener) disperse(newcomer netip.Addr) bool {
-	excess := l.excess(newcomer)
-	for _, c := range excess {
-		_ = c.Close() // no request is under way
-	}
-	return len(excess) > 0
-}
-
-// excess returns the connections to close.
+// excess returns connections to close for another peer if one holds more than half of the limit: that peer's beyond
+// half, if they have no request under way, however recent their last request.
 func (l *Listener) excess(newcomer netip.Addr) (found []*conn) {
 	l.conns.mu.Lock()
 	defer l.conns.mu.Unlock()

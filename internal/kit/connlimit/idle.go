@@ -1,6 +1,7 @@
 package connlimit
 
 import (
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -56,17 +57,16 @@ func (c *conn) enter(s http.ConnState) {
 	c.idleSince.Store(busy)
 }
 
-// makeRoom closes idle connections, first those of the peer that holds most, and reports whether there were any. It
-// closes all of that peer's idle connections, so that the next one needs no new search.
-func (l *Listener) makeRoom() bool {
-	idle := l.idle()
-	for _, c := range idle {
-		_ = c.Close() // no request is under way
+// closeAll closes connections without a request under way, and reports whether there were any.
+func closeAll(conns []*conn) bool {
+	for _, c := range conns {
+		_ = c.Close()
 	}
-	return len(idle) > 0
+	return len(conns) > 0
 }
 
-// idle returns the connections to close.
+// idle returns idle connections to close, first those of the peer that holds most: all of them, so that the next one
+// needs no new search.
 func (l *Listener) idle() (found []*conn) {
 	now := l.now()
 	l.conns.mu.Lock()
@@ -93,12 +93,7 @@ func (l *Listener) idle() (found []*conn) {
 			p.idle = append(p.idle, c)
 		}
 	}
-	most := make([]*peer, 0, len(peers))
-	for _, p := range peers {
-		most = append(most, p)
-	}
-	slices.SortFunc(most, func(a, b *peer) int { return b.open - a.open })
-	for _, p := range most {
+	for _, p := range slices.SortedFunc(maps.Values(peers), func(a, b *peer) int { return b.open - a.open }) {
 		if found = append(found, p.idle...); len(found) > int(l.limit)/roomFor {
 			break
 		}

@@ -62,7 +62,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		peer := lineOf(c)
-		if l.mayHold(peer) && (l.enter() || (l.makeRoom() || l.disperse(peer)) && l.enter()) {
+		if l.mayHold(peer) && (l.enter() || (closeAll(l.idle()) || closeAll(l.excess(peer))) && l.enter()) {
 			return l.accepted(c, peer), nil
 		}
 		l.refuse(c)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/order/payment"
 )
@@ -55,8 +56,10 @@ func ProvidersOrError(err error) func(context.Context) ([]shop.Provider, error) 
 	return func(context.Context) ([]shop.Provider, error) {
 		return []shop.Provider{
 			{
-				Name: "cards", Set: true, Default: true, Waiting: 2, Reason: "status", Detail: "503: closed", Count: 3,
-				Since: Noon, Last: Noon.Add(time.Minute),
+				Name: "cards", Set: true, Default: true, Waiting: 2, Failure: &shop.ProviderFailures{
+					Reason: "status", Detail: "503: closed", Count: 3, Since: httpkit.ShownTime(Noon),
+					Last: httpkit.ShownTime(Noon.Add(time.Minute)),
+				},
 			},
 			{Name: "bank", Waiting: 1},
 		}, err

@@ -77,11 +77,9 @@ func sizeOf(r *guards.Rate) size { return size{most: r.Requests, token: tokenTim
 // owe takes n from a budget. It returns how many the budget is below full, or how long the caller has to wait until n
 // are available. It adds to the spending, which may be nil, the requests that other instances have to know.
 func (t *cells) owe(k budgetKey, z size, n int64, now time.Time, tell *spending) (owed int64, wait time.Duration) {
-	s := t.set(k)
 	at := now.Sub(t.started)
-	s.mu.Lock()
+	s, b := t.open(k)
 	defer s.mu.Unlock()
-	b := s.find(k)
 	full := max(b.full, at) + z.token*time.Duration(n)
 	if over := full - at - z.token*time.Duration(z.most); over > 0 {
 		most := max(z.token*time.Duration(z.most), leastDebt) // the publications of others may be nonsense
@@ -97,11 +95,9 @@ func (t *cells) owe(k budgetKey, z size, n int64, now time.Time, tell *spending)
 
 // take takes n from a budget. If it holds less, take takes nothing, and returns by how much time it falls short.
 func (t *cells) take(k budgetKey, z size, n int64, now time.Time) (short time.Duration) {
-	s := t.set(k)
 	at := now.Sub(t.started)
-	s.mu.Lock()
+	s, b := t.open(k)
 	defer s.mu.Unlock()
-	b := s.find(k)
 	full := max(b.full, at) + z.token*time.Duration(n)
 	if short = full - at - z.token*time.Duration(z.most); short > 0 {
 		return short
@@ -112,11 +108,9 @@ func (t *cells) take(k budgetKey, z size, n int64, now time.Time) (short time.Du
 
 // put takes n from a budget even if it holds less; a negative n is put back into it.
 func (t *cells) put(k budgetKey, z size, n int64, now time.Time) {
-	s := t.set(k)
 	at := now.Sub(t.started)
-	s.mu.Lock()
+	s, b := t.open(k)
 	defer s.mu.Unlock()
-	b := s.find(k)
 	if n > 0 {
 		b.full = max(b.full, at)
 	}
@@ -125,10 +119,9 @@ func (t *cells) put(k budgetKey, z size, n int64, now time.Time) {
 
 // tell adds to the spending n that were taken from a budget before.
 func (t *cells) tell(k budgetKey, z size, n int64, tell *spending) {
-	s := t.set(k)
-	s.mu.Lock()
+	s, b := t.open(k)
 	defer s.mu.Unlock()
-	s.find(k).tell(z, n, tell)
+	b.tell(z, n, tell)
 }
 
 // tell adds n requests to the spending: none until an eighth of the budget was spent, however slowly, because a caller
@@ -146,15 +139,16 @@ func (b *budget) tell(z size, n int64, s *spending) {
 // charge takes from a budget an amount that was spent on another instance at a time. The budget may go into debt, up
 // to mostOwed.
 func (t *cells) charge(k budgetKey, spent time.Duration, at time.Time) {
-	s := t.set(k)
-	s.mu.Lock()
+	s, b := t.open(k)
 	defer s.mu.Unlock()
-	b := s.find(k)
 	b.full = min(max(b.full, at.Sub(t.started))+spent, mostOwed)
 }
 
-func (t *cells) set(k budgetKey) *budgetSet {
-	return &t.sets[maphash.Comparable(t.seed, k)%tableSets]
+// open returns the key's set, locked, and its cell.
+func (t *cells) open(k budgetKey) (*budgetSet, *budget) {
+	s := &t.sets[maphash.Comparable(t.seed, k)%tableSets]
+	s.mu.Lock()
+	return s, s.find(k)
 }
 
 // find returns the key's cell, or gives the key the cell that will be full soonest.

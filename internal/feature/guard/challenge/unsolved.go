@@ -48,14 +48,21 @@ func (u *unsolved) find(sale, user int64, network netip.Prefix, now time.Time) (
 	s := u.set(sale, user)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range s.cells {
-		g := &s.cells[i]
-		if g.sale == sale && g.user == user && !g.solved && g.network == network &&
-			g.expires >= now.Add(enoughTime).Unix() {
-			return *g, true
-		}
+	if g := s.of(sale, user); g != nil && !g.solved && g.network == network &&
+		g.expires >= now.Add(enoughTime).Unix() {
+		return *g, true
 	}
 	return given{}, false
+}
+
+// of returns the account's cell, or nil. The caller holds the lock.
+func (s *unsolvedSet) of(sale, user int64) *given {
+	for i := range s.cells {
+		if g := &s.cells[i]; g.sale == sale && g.user == user {
+			return g
+		}
+	}
+	return nil
 }
 
 // put remembers a challenge, and replaces the account's previous one.
@@ -68,18 +75,16 @@ func (u *unsolved) put(g given) {
 
 // put implements unsolved.put in a set that the caller has locked.
 func (s *unsolvedSet) put(g given) {
-	oldest := &s.cells[0]
-	for i := range s.cells {
-		c := &s.cells[i]
-		if c.sale == g.sale && c.user == g.user {
-			oldest = c
-			break
-		}
-		if c.expires < oldest.expires {
-			oldest = c
+	into := s.of(g.sale, g.user)
+	if into == nil {
+		into = &s.cells[0]
+		for i := range s.cells {
+			if s.cells[i].expires < into.expires {
+				into = &s.cells[i]
+			}
 		}
 	}
-	*oldest = g
+	*into = g
 }
 
 // solve notes that an account has solved a challenge, which another instance may have given out. It reports whether
@@ -88,13 +93,10 @@ func (u *unsolved) solve(solved given) (news bool) {
 	s := u.set(solved.sale, solved.user)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range s.cells {
-		g := &s.cells[i]
-		if g.sale == solved.sale && g.user == solved.user {
-			news = g.puzzle.nonce == solved.puzzle.nonce && !g.solved
-			g.solved = g.solved || news
-			return news
-		}
+	if g := s.of(solved.sale, solved.user); g != nil {
+		news = g.puzzle.nonce == solved.puzzle.nonce && !g.solved
+		g.solved = g.solved || news
+		return news
 	}
 	solved.solved = true
 	s.put(solved)

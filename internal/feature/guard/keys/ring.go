@@ -121,17 +121,12 @@ func (r *Ring) Current(purpose Purpose, saleID int64) (*Key, uint16, error) {
 
 // Find returns the key that a signature names. Errors: ErrUnknownYet, ErrNotKnown.
 func (r *Ring) Find(purpose Purpose, saleID int64, saltID uint16) (*Key, error) {
-	name := derivation{purpose, saleID, saltID, true}
 	r.mu.RLock()
-	key, known := r.derived[name]
 	salts := r.salts
 	r.mu.RUnlock()
-	if known {
-		return key, nil
-	}
 	for _, s := range salts {
 		if s.ID == saltID {
-			return r.derive(name, s.Value[:]), nil
+			return r.derive(derivation{purpose, saleID, saltID, true}, s.Value[:]), nil
 		}
 	}
 	return nil, r.unknown()
@@ -139,14 +134,7 @@ func (r *Ring) Find(purpose Purpose, saleID int64, saltID uint16) (*Key, error) 
 
 // Seed returns the key of a purpose and a sale that rotations do not change.
 func (r *Ring) Seed(purpose Purpose, saleID int64) *Key {
-	name := derivation{purpose: purpose, saleID: saleID}
-	r.mu.RLock()
-	key, known := r.derived[name]
-	r.mu.RUnlock()
-	if known {
-		return key
-	}
-	return r.derive(name, nil)
+	return r.derive(derivation{purpose: purpose, saleID: saleID}, nil)
 }
 
 // unknown returns the error for an unknown id. It requests a read, shared by all callers, at most once a second.
@@ -180,8 +168,8 @@ func (r *Ring) ask(now time.Time) {
 	}
 }
 
-// derive makes a key and remembers it. When there are too many keys, it forgets all: making a key takes a few
-// microseconds.
+// derive returns a key, made now if it is not remembered. When there are too many keys, it forgets all: making a key
+// takes a few microseconds.
 func (r *Ring) derive(name derivation, salt []byte) *Key {
 	r.mu.RLock()
 	key, known := r.derived[name]

@@ -14,11 +14,8 @@ import (
 
 // Draws returns all draws that a sale has had, the first one first.
 func (l *Ledger) Draws(ctx context.Context, voucherID int64) ([]DrawRow, error) {
-	var rows []DrawRow
-	if err := l.db.Read(ctx).Where("voucher_id = ?", voucherID).Order("number").Find(&rows).Error; err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("reading the draws of voucher %d", voucherID), err)
-	}
-	return rows, nil
+	return sqlkit.List(l.db.Read(ctx).Where("voucher_id = ?", voucherID).Order("number"),
+		fmt.Sprintf("reading the draws of voucher %d", voucherID), func(d *DrawRow) DrawRow { return *d })
 }
 
 // Entrant is an entry, and the first order of its user.
@@ -85,16 +82,9 @@ func (l *Ledger) Others(ctx context.Context, voucherID, number int64) (n int64, 
 				number).
 			Where("o.voucher_id = ? AND o.status <> ? AND e.user_id IS NULL", voucherID, order.Failed)
 	}
-	var times []time.Time
 	err = others().Count(&n).Error
 	if err == nil && n > 0 {
-		err = others().Order("o.create_time").Limit(1).Pluck("o.create_time", &times).Error
+		err = others().Select("o.create_time").Order("o.create_time").Limit(1).Scan(&first).Error
 	}
-	if err != nil {
-		return 0, first, sqlkit.ReadError(fmt.Sprintf("counting other orders of voucher %d", voucherID), err)
-	}
-	if len(times) > 0 {
-		first = times[0]
-	}
-	return n, first, nil
+	return n, first, sqlkit.ReadError(fmt.Sprintf("counting other orders of voucher %d", voucherID), err)
 }

@@ -121,53 +121,46 @@ func (l *Ledger) VoucherChanged(tx *gorm.DB, v voucher.Voucher) error {
 	if was == nil && set == nil || was != nil && set != nil && was.Fits(v.Sale.Begin, v.Sale.Guards.Tickets) {
 		return nil
 	}
-	if now, err := l.db.LedgerTime(tx); err != nil || v.Sale.Retired || v.Sale.Ended(now) {
+	now, err := l.db.LedgerTime(tx)
+	if err != nil || v.Sale.Retired || v.Sale.Ended(now) {
 		return err
 	}
 	why := drawChanged
 	if set == nil {
 		why = drawOff
 	}
-	if err := l.void(tx, was, why); err != nil || set == nil {
+	if err := void(tx, was, now, why); err != nil || set == nil {
 		return err
 	}
-	return l.begin(tx, &DrawRow{
+	return begin(tx, now, &DrawRow{
 		VoucherID: v.ID, Begin: v.Sale.Begin, DelayMs: v.Sale.Guards.Tickets.DelayMs,
 		Close: set.CloseTime.Time, Source: set.Source, Round: set.Round,
 	})
 }
 
 // void ends a draw, if there is one.
-func (l *Ledger) void(tx *gorm.DB, d *DrawRow, why string) error {
+func void(tx *gorm.DB, d *DrawRow, now time.Time, why string) error {
 	if d == nil {
 		return nil
-	}
-	now, err := l.db.LedgerTime(tx)
-	if err != nil {
-		return err
 	}
 	return tx.Model(d).Updates(map[string]any{"void_time": now, "void_why": why}).Error
 }
 
 // begin begins a draw with a key of its own, as the sale's next one. It begins none that would close in the past, or
 // too near to the sale's begin: the sale then begins for nobody until another draw is announced.
-func (l *Ledger) begin(tx *gorm.DB, d *DrawRow) error {
-	now, err := l.db.LedgerTime(tx)
-	if err != nil || !d.Close.After(now) || d.Close.After(d.Begin.Add(-voucher.DrawLead)) {
-		return err
+func begin(tx *gorm.DB, now time.Time, d *DrawRow) error {
+	if !d.Close.After(now) || d.Close.After(d.Begin.Add(-voucher.DrawLead)) {
+		return nil
 	}
-	var last []int64
-	if err := tx.Model(&DrawRow{}).Where("voucher_id = ?", d.VoucherID).Order("number DESC").Limit(1).
-		Pluck("number", &last).Error; err != nil {
+	var last int64
+	if err := tx.Model(&DrawRow{}).Where("voucher_id = ?", d.VoucherID).Select("COALESCE(MAX(number), 0)").
+		Scan(&last).Error; err != nil {
 		return fmt.Errorf("numbering a draw of voucher %d: %w", d.VoucherID, err)
 	}
 	var key [draw.Bytes]byte
 	_, _ = rand.Read(key[:]) // it never fails
 	hash := draw.KeyHash(key)
-	d.Number, d.Created, d.Key, d.KeyHash = 1, now, key[:], hash[:]
-	if len(last) > 0 {
-		d.Number = last[0] + 1
-	}
+	d.Number, d.Created, d.Key, d.KeyHash = last+1, now, key[:], hash[:]
 	d.Begin, d.Close = d.Begin.UTC(), d.Close.UTC()
 	if err := tx.Create(d).Error; err != nil {
 		return fmt.Errorf("beginning a draw of voucher %d: %w", d.VoucherID, err)
@@ -193,10 +186,10 @@ func (l *Ledger) Restored(tx *gorm.DB) error {
 		if !d.Begin.Add(time.Duration(d.DelayMs) * time.Millisecond).After(now) {
 			continue
 		}
-		if err := l.void(tx, &d, drawRestored); err != nil {
+		if err := void(tx, &d, now, drawRestored); err != nil {
 			return err
 		}
-		if err := l.begin(tx, &DrawRow{
+		if err := begin(tx, now, &DrawRow{
 			VoucherID: d.VoucherID, Begin: d.Begin, DelayMs: d.DelayMs, Close: d.Close,
 			Source: d.Source, Round: d.Round,
 		}); err != nil {
@@ -225,7 +218,7 @@ func (l *Ledger) RunningDraws(ctx context.Context) (map[int64]*DrawRow, error) {
 // closed, nobody enters. It locks the draw, so that many users should enter at once.
 func (l *Ledger) Enter(ctx context.Context, voucherID, number int64, users []int64) (map[int64]int64, error) {
 	users = slices.Compact(slices.Sorted(slices.Values(users)))
-	entries, err := l.entriesOf(l.db.Read(ctx), voucherID, number, users)
+	entries, err := entriesOf(l.db.Read(ctx), voucherID, number, users)
 	if err == nil && len(entries) < len(users) {
 		err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 			d, err := current(tx, voucherID)
@@ -243,23 +236,17 @@ func (l *Ledger) Enter(ctx context.Context, voucherID, number int64, users []int
 			if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&rows).Error; err != nil {
 				return err
 			}
-			entries, err = l.entriesOf(tx, voucherID, number, users)
+			entries, err = entriesOf(tx, voucherID, number, users)
 			return err
 		})
 	}
-	if err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("entering the draw of voucher %d", voucherID), err)
-	}
-	return entries, nil
+	return entries, sqlkit.ReadError(fmt.Sprintf("entering the draw of voucher %d", voucherID), err)
 }
 
 // Entries returns the entries of those users who are in a draw.
 func (l *Ledger) Entries(ctx context.Context, voucherID, number int64, users []int64) (map[int64]int64, error) {
-	entries, err := l.entriesOf(l.db.Read(ctx), voucherID, number, users)
-	if err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("reading entries of voucher %d", voucherID), err)
-	}
-	return entries, nil
+	entries, err := entriesOf(l.db.Read(ctx), voucherID, number, users)
+	return entries, sqlkit.ReadError(fmt.Sprintf("reading entries of voucher %d", voucherID), err)
 }
 
 // newEntry draws a user's entry: a positive number that nobody can guess.
@@ -271,7 +258,7 @@ func newEntry(voucherID, number, user int64) entryRow {
 	return entryRow{voucherID, number, user, entry, hash[:]}
 }
 
-func (*Ledger) entriesOf(db *gorm.DB, voucherID, number int64, users []int64) (map[int64]int64, error) {
+func entriesOf(db *gorm.DB, voucherID, number int64, users []int64) (map[int64]int64, error) {
 	var rows []entryRow
 	err := db.Select("user_id", "entry").
 		Where("voucher_id = ? AND number = ? AND user_id IN ?", voucherID, number, users).Find(&rows).Error
@@ -381,10 +368,7 @@ func (l *Ledger) EnterBeacon(ctx context.Context, by voucher.Author, voucherID i
 			Changes: []voucher.FieldChange{{Field: "beacon", To: beacon}},
 		})
 	})
-	if err != nil {
-		return sqlkit.ReadError(fmt.Sprintf("entering the beacon of voucher %d", voucherID), err)
-	}
-	return nil
+	return sqlkit.ReadError(fmt.Sprintf("entering the beacon of voucher %d", voucherID), err)
 }
 
 // DrawJob is the name of the lock under which draws are closed.

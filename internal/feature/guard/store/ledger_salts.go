@@ -34,10 +34,7 @@ func guardSalts() sqlkit.Secrets {
 // at once.
 func (l *Ledger) GuardSalts(ctx context.Context) ([]keys.Salt, error) {
 	secrets, err := l.db.Secrets(ctx, guardSalts())
-	if err != nil {
-		return nil, sqlkit.ReadError("reading the salts of guards", err)
-	}
-	return saltsOf(secrets), nil
+	return saltsOf(secrets), sqlkit.ReadError("reading the salts of guards", err)
 }
 
 // RotateGuardSalt stores another salt, removes those that no valid ticket can name, and returns the new id, or
@@ -47,10 +44,7 @@ func (l *Ledger) RotateGuardSalt(ctx context.Context) (id uint16, err error) {
 		func(tx *gorm.DB, all []sqlkit.Secret, now time.Time) error {
 			return removeOldSalts(tx, saltsOf(all), now)
 		})
-	if err != nil {
-		return 0, sqlkit.ReadError("rotating the salt of guards", err)
-	}
-	return uint16(next), nil
+	return uint16(next), sqlkit.ReadError("rotating the salt of guards", err)
 }
 
 // saltsOf converts stored secrets to salts. The very first salt is usable at once, later ones after RotationLead.

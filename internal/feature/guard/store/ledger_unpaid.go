@@ -31,9 +31,9 @@ func (l *Ledger) UnpaidAfter(
 	if len(rows) == 0 {
 		return nil, after, nil
 	}
-	now, err := l.clock(ctx)
+	now, err := l.db.LedgerTime(l.db.Read(ctx))
 	if err != nil {
-		return nil, after, err
+		return nil, after, sqlkit.ReadError("reading the clock", err)
 	}
 	users := make([]cooldown.Unpaid, len(rows))
 	for i, row := range rows {
@@ -41,18 +41,4 @@ func (l *Ledger) UnpaidAfter(
 		after = cooldown.Cursor{Number: row.Number, UserID: row.UserID}
 	}
 	return users, after, nil
-}
-
-// clock returns the ledger's time outside of transactions.
-func (l *Ledger) clock(ctx context.Context) (time.Time, error) {
-	if l.db.Dialect() == sqlkit.SQLite {
-		return l.db.Clock(), nil
-	}
-	var row struct {
-		Now time.Time `gorm:"column:now_time"`
-	}
-	if err := l.db.Read(ctx).Raw("SELECT UTC_TIMESTAMP(3) AS now_time").Find(&row).Error; err != nil {
-		return time.Time{}, sqlkit.ReadError("reading the clock", err)
-	}
-	return row.Now, nil
 }

@@ -17,7 +17,7 @@ var (
 	ErrRequired = errors.New("a ticket is required")
 	// ErrInvalid: the ticket is not this user's for this sale, or it has expired.
 	ErrInvalid = errors.New("the ticket is not valid")
-	// ErrTryAgain: this instance has not read the ticket's key yet. Ask again in a second.
+	// ErrTryAgain: this instance has not read the key yet. Ask again in a second.
 	ErrTryAgain = errors.New("the ticket's key is not known yet")
 )
 
@@ -30,10 +30,13 @@ func (e *EarlyError) Error() string {
 }
 
 // Tickets makes and checks tickets.
-type Tickets struct{ keys *keys.Ring }
+type Tickets struct {
+	keys     *keys.Ring
+	spelling *base64.Encoding // gives each ticket exactly one valid spelling, without spare bits
+}
 
 // New returns tickets signed with keys of the ring.
-func New(ring *keys.Ring) *Tickets { return &Tickets{keys: ring} }
+func New(ring *keys.Ring) *Tickets { return &Tickets{ring, base64.RawURLEncoding.Strict()} }
 
 // A ticket is 24 bytes, in base64url without padding 32 characters:
 //
@@ -57,40 +60,16 @@ const (
 	maxExpiry = 1<<40 - 1
 )
 
-// Issue returns a ticket of the user for the sale that expires at the given time, to the second. Error:
-// keys.ErrNotKnown.
+// Issue returns a ticket of the user for the sale that expires at the given time, to the second. Error: ErrTryAgain.
 func (t *Tickets) Issue(saleID, userID int64, expires time.Time) (string, error) {
 	var raw [ticketSize]byte
-	key, err := t.head(raw[:], typeTicket, saleID, expires)
-	if err != nil {
-		return "", err
-	}
-	sum := signature(key, raw[:headBytes], saleID, userID)
-	copy(raw[headBytes:], sum[:macBytes])
-	return base64.RawURLEncoding.EncodeToString(raw[:]), nil
+	return t.seal(raw[:], typeTicket, expires, saleID, userID)
 }
 
 // Check checks a user's ticket for a sale at a time. Errors: ErrRequired if it is empty, ErrInvalid, ErrTryAgain.
 func (t *Tickets) Check(text string, saleID, userID int64, now time.Time) error {
-	if text == "" {
-		return ErrRequired
-	}
 	var raw [ticketSize]byte
-	if !decode(&raw, text) || raw[0] != typeTicket {
-		return ErrInvalid
-	}
-	key, err := t.key(raw[:], saleID)
-	if err != nil {
-		return err
-	}
-	sum := signature(key, raw[:headBytes], saleID, userID)
-	if subtle.ConstantTimeCompare(sum[:macBytes], raw[headBytes:]) != 1 {
-		return ErrInvalid
-	}
-	if now.Unix() >= expiry(raw[:]) {
-		return ErrInvalid
-	}
-	return nil
+	return t.open(raw[:], text, typeTicket, now, saleID, userID)
 }
 
 // Delay returns how long after the sale's start the user's moment is: less than longest, to the millisecond; 0 if
@@ -111,58 +90,61 @@ func (t *Tickets) Usable(saleID, userID int64, begin time.Time, longest time.Dur
 	return nil
 }
 
-// head writes the head of a ticket of that type, and returns the key that signs it. Error: keys.ErrNotKnown.
-func (t *Tickets) head(raw []byte, kind byte, saleID int64, expires time.Time) (*keys.Key, error) {
-	key, saltID, err := t.keys.Current(keys.Ticket, saleID)
+// seal writes head and signature of a ticket around what raw has between them. signed are the numbers that its verifier
+// knows: the sale, then the user. Error: ErrTryAgain.
+func (t *Tickets) seal(raw []byte, kind byte, expires time.Time, signed ...int64) (string, error) {
+	key, saltID, err := t.keys.Current(keys.Ticket, signed[0])
 	if err != nil {
-		return nil, err
+		return "", ErrTryAgain // no salt could be read yet
 	}
 	at := expires.Unix()
 	if at < 0 || at > maxExpiry {
-		return nil, fmt.Errorf("a ticket cannot expire at %v", expires)
+		return "", fmt.Errorf("a ticket cannot expire at %v", expires)
 	}
 	raw[0] = kind
 	binary.BigEndian.PutUint16(raw[1:], saltID)
 	raw[3] = byte(at >> 32)
 	binary.BigEndian.PutUint32(raw[4:], uint32(at))
-	return key, nil
+	sum := signature(key, raw[:len(raw)-macBytes], signed)
+	copy(raw[len(raw)-macBytes:], sum[:macBytes])
+	return t.spelling.EncodeToString(raw), nil
 }
 
-// key returns the key that must have signed the ticket with this head. Errors: ErrInvalid, ErrTryAgain.
-func (t *Tickets) key(raw []byte, saleID int64) (*keys.Key, error) {
-	key, err := t.keys.Find(keys.Ticket, saleID, binary.BigEndian.Uint16(raw[1:]))
+// open decodes into raw a ticket that seal has made of it, and checks it. Errors are those of Check.
+func (t *Tickets) open(raw []byte, text string, kind byte, now time.Time, signed ...int64) error {
+	if text == "" {
+		return ErrRequired
+	}
+	if len(text) != t.spelling.EncodedLen(len(raw)) {
+		return ErrInvalid
+	}
+	n, err := t.spelling.Decode(raw, []byte(text))
+	if err != nil || n != len(raw) || raw[0] != kind { // it skips line ends, so n is less where there are any
+		return ErrInvalid
+	}
+	key, err := t.keys.Find(keys.Ticket, signed[0], binary.BigEndian.Uint16(raw[1:]))
 	switch {
 	case errors.Is(err, keys.ErrUnknownYet):
-		return nil, ErrTryAgain
+		return ErrTryAgain
 	case err != nil:
-		return nil, ErrInvalid
+		return ErrInvalid
 	}
-	return key, nil
+	sum := signature(key, raw[:len(raw)-macBytes], signed)
+	if subtle.ConstantTimeCompare(sum[:macBytes], raw[len(raw)-macBytes:]) != 1 || now.Unix() >= expiry(raw) {
+		return ErrInvalid
+	}
+	return nil
 }
 
 func expiry(raw []byte) int64 {
 	return int64(raw[3])<<32 | int64(binary.BigEndian.Uint32(raw[4:]))
 }
 
-// decode reads a ticket. Each ticket has exactly one valid spelling: no spare bits, no ignored characters.
-func decode(raw *[ticketSize]byte, text string) bool {
-	if len(text) != Length {
-		return false
+// signature signs the beginning of a ticket together with the numbers.
+func signature(key *keys.Key, begin []byte, signed []int64) [keys.Bytes]byte {
+	message := append(make([]byte, 0, entrySize+3*8), begin...)
+	for _, n := range signed {
+		message = binary.BigEndian.AppendUint64(message, uint64(n))
 	}
-	for i := range len(text) {
-		if text[i] == '\n' || text[i] == '\r' { // the decoder would skip it
-			return false
-		}
-	}
-	n, err := base64.RawURLEncoding.Decode(raw[:], []byte(text))
-	return err == nil && n == ticketSize
-}
-
-// signature signs a ticket's head together with its sale and its user.
-func signature(key *keys.Key, head []byte, saleID, userID int64) [keys.Bytes]byte {
-	var message [headBytes + 16]byte
-	copy(message[:], head)
-	binary.BigEndian.PutUint64(message[headBytes:], uint64(saleID))
-	binary.BigEndian.PutUint64(message[headBytes+8:], uint64(userID))
-	return key.Sign(message[:])
+	return key.Sign(message)
 }
