@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"seckill/internal/sandbox"
-	"seckill/internal/testkit"
 	"seckill/test/box"
 )
 
@@ -72,7 +71,7 @@ func (w *lostCommits) awayByClass() {
 	w.t.Helper()
 	b := w.Buyers(w.sale(1000, nil))
 	for i, r := range awayErrors() {
-		w.proxy.Answer(testkit.MySQLQuery, testkit.MySQLError(r.number, cmp.Or(r.state, "HY000"), r.text))
+		w.proxy.Answer(mysqlQuery, mysqlError(r.number, cmp.Or(r.state, "HY000"), r.text))
 		for _, a := range w.asked {
 			if a.request.Header != nil && a.request.Header[sandbox.SignatureHeader] == "" {
 				w.keys++
@@ -123,4 +122,14 @@ func (w *lostCommits) ready() string {
 		w.t.Fatal(err)
 	}
 	return string(got.Body)
+}
+
+// mysqlQuery is how every text query begins on the wire.
+const mysqlQuery = "\x00\x00\x03"
+
+// mysqlError is a server's answer to a query: an error with its number, SQLSTATE and text.
+func mysqlError(number uint16, state, text string) []byte {
+	const failed, marker, sequence = 0xff, '#', 1
+	body := append([]byte{failed, byte(number), byte(number >> 8), marker}, state+text...)
+	return append([]byte{byte(len(body)), 0, 0, sequence}, body...)
 }

@@ -82,7 +82,7 @@ func TestTutorialLogin(t *testing.T) {
 // TestTutorialNginxLine checks the README's command that starts nginx, with the file that it names.
 func TestTutorialNginxLine(t *testing.T) {
 	t.Parallel()
-	program, err := server.NginxProgram(t.Context())
+	program, err := server.Program(t.Context(), "nginx", "nginx")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func (res result) retry() bool {
 // classify returns the meaning of an answer, or of a failed request. An answer that it does not recognize is Unknown.
 func classify(a httpload.Answer, err error) result {
 	if err != nil {
-		return result{outcome: outcomeOf(err), code: textOf(err)}
+		return failed(err)
 	}
 	res := result{code: between(a.Body, `"code":"`), retryAfter: a.RetryAfter}
 	switch {
@@ -71,24 +71,16 @@ func between(body []byte, before string) string {
 	return string(text)
 }
 
-// outcomeOf returns the outcome of a failed request. One that was not sent had no effect (Later); one that was sent may
-// have had one (Unknown).
-func outcomeOf(err error) checker.Outcome {
-	if errors.Is(err, httpload.ErrNotSent) {
-		return checker.Later
-	}
-	return checker.Unknown
-}
-
-// textOf returns a short text for a kind of error.
-func textOf(err error) string {
+// failed returns the meaning of a failed request. One that was not sent had no effect; one that was sent may have had
+// one.
+func failed(err error) result {
 	timeout := net.Error(nil)
 	switch {
 	case errors.Is(err, httpload.ErrNotSent):
-		return "no connection"
+		return result{outcome: checker.Later, code: "no connection"}
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return "no answer in time"
+		return result{outcome: checker.Unknown, code: "no answer in time"}
 	default:
-		return "connection lost"
+		return result{outcome: checker.Unknown, code: "connection lost"}
 	}
 }

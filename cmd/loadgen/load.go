@@ -21,22 +21,17 @@ type request struct {
 	browse  bool   // only reads the voucher
 }
 
-// schedule is a heap of requests, ordered by due time.
+// schedule is a heap.Interface of requests, ordered by due time.
 type schedule []request
 
-// Len implements heap.Interface.
 func (e *schedule) Len() int { return len(*e) }
 
-// Less implements heap.Interface.
 func (e *schedule) Less(i, j int) bool { return (*e)[i].due.Before((*e)[j].due) }
 
-// Swap implements heap.Interface.
 func (e *schedule) Swap(i, j int) { (*e)[i], (*e)[j] = (*e)[j], (*e)[i] }
 
-// Push implements heap.Interface.
 func (e *schedule) Push(x any) { *e = append(*e, x.(request)) } // only requests are pushed
 
-// Pop implements heap.Interface.
 func (e *schedule) Pop() any {
 	old := *e
 	last := old[len(old)-1]

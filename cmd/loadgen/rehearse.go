@@ -58,7 +58,7 @@ func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 		env.stop() // from here on Ctrl-C kills the program
 	}
 	_, _ = fmt.Fprintln(env.err, "comparing every answer with the service's orders …")
-	v := verifier{plan: &p, service: s, record: r, before: before, gaveUp: interrupted}
+	v := verifier{plan: &p, service: s, record: r, before: before}
 	verified, err := v.verify(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err

@@ -37,16 +37,11 @@ func readTokens(getenv func(string) string, tokenFile, adminFile string, firstUs
 	if err = t.setClaims(getenv); err != nil {
 		return t, err
 	}
-	if len(t.secret) > 0 && len(t.secret) < minSecret {
-		return t, fmt.Errorf("SECKILL_JWT_SECRET has %d bytes; the service needs %d or more", len(t.secret), minSecret)
-	}
-	t.admins = t.secret
-	if admins := getenv("SECKILL_JWT_ADMIN_SECRET"); admins != "" {
-		t.admins = []byte(admins)
-	}
-	if len(t.admins) > 0 && len(t.admins) < minSecret {
-		return t, fmt.Errorf("SECKILL_JWT_ADMIN_SECRET has %d bytes; the service needs %d or more",
-			len(t.admins), minSecret)
+	t.admins = []byte(cmp.Or(getenv("SECKILL_JWT_ADMIN_SECRET"), string(t.secret)))
+	for _, name := range []string{"SECKILL_JWT_SECRET", "SECKILL_JWT_ADMIN_SECRET"} {
+		if n := len(getenv(name)); n > 0 && n < minSecret {
+			return t, fmt.Errorf("%s has %d bytes; the service needs %d or more", name, n, minSecret)
+		}
 	}
 	if tokenFile != "" {
 		if err = t.readFile(tokenFile); err != nil {

@@ -24,7 +24,6 @@ type verifier struct {
 	service  *service
 	record   *record
 	before   voucher // the voucher before the load
-	gaveUp   bool    // the load was ended early
 	observed observed
 }
 

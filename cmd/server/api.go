@@ -141,17 +141,13 @@ func (p *process) listPartitions(ctx context.Context) ([]partition.Contents, err
 }
 
 // listen opens the addresses. A failure ends the start.
-func (p *process) listen(ctx context.Context) error {
+func (p *process) listen(ctx context.Context) (err error) {
 	if p.public == nil {
 		if err := p.openPublic(ctx); err != nil {
 			return err
 		}
 	}
-	routes, err := p.withPages(p.api.Handler())
-	if err != nil {
-		return err
-	}
-	p.answers.to(below(p.cfg.HTTP.Base(), routes))
+	p.answers.to(below(p.cfg.HTTP.Base(), p.withPages(p.api.Handler())))
 	p.operations, err = listen(ctx, "SECKILL_OPS_ADDR", p.cfg.HTTP.OpsAddr,
 		p.api.OperationsServer(p.cfg.HTTP.OpsAddr, p.metrics.Handler()))
 	if err != nil {
@@ -175,14 +171,14 @@ func (p *process) openPublic(ctx context.Context) (err error) {
 }
 
 // withPages serves pages in front of the routes: the service's, and the payment provider's if it has any.
-func (p *process) withPages(routes http.Handler) (http.Handler, error) {
+func (p *process) withPages(routes http.Handler) http.Handler {
 	if p.pages != nil {
 		routes = p.pages.Before(routes)
 	}
-	if p.payments.mount == nil {
-		return routes, nil
+	if p.payments.mount != nil {
+		routes = p.payments.mount(routes, p.public.addr())
 	}
-	return p.payments.mount(routes, p.public.addr())
+	return routes
 }
 
 // checks returns the checks of /readyz. Without MySQL the service is degraded: it goes on selling, and records later.

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"time"
 
@@ -32,13 +31,6 @@ func health(ctx context.Context, env wiring.Env) error {
 	if err != nil {
 		return err
 	}
-	host, port, err := net.SplitHostPort(cfg.HTTP.Addr)
-	if err != nil {
-		return err
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
 	path := "/healthz"
 	if *ready {
 		path = "/readyz"
@@ -46,7 +38,7 @@ func health(ctx context.Context, env wiring.Env) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		"http://"+net.JoinHostPort(host, port)+path, http.NoBody)
+		"http://"+reachable(cfg.HTTP.Addr)+path, http.NoBody)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ type payments struct {
 	remote    []*remotepay.Provider // those over HTTP, the default one first
 	metrics   *remotepay.Metrics    // of their calls; nil without any
 	// mount serves the provider's own pages in front of the service's routes; nil if it has none.
-	mount func(service http.Handler, self string) (http.Handler, error)
+	mount func(service http.Handler, self string) http.Handler
 }
 
 // openPayments returns the providers: those over HTTP, or the sandbox. In the embedded mode the tokens' secret also
@@ -63,7 +63,7 @@ func openPayments(
 		log.WarnContext(ctx, "orders are paid in the sandbox, which moves no money", "setting",
 			"SECKILL_PAYMENT_PROVIDER")
 	}
-	mount := func(service http.Handler, self string) (http.Handler, error) {
+	mount := func(service http.Handler, self string) http.Handler {
 		callback := cfg.Payment.CallbackURL
 		if callback == "" {
 			callback = "http://" + reachable(self) + callbackPath
@@ -73,11 +73,8 @@ func openPayments(
 			back = cfg.HTTP.Base() + "/"
 		}
 		client := &http.Client{CheckRedirect: noRedirects}
-		pages, err := sandbox.NewPages(provider, notices, callback, back, ledger, client, log)
-		if err != nil {
-			return nil, err
-		}
-		return before(sandbox.Path, pages, service), nil
+		return before(sandbox.Path,
+			sandbox.NewPages(provider, notices, callback, back, ledger, client, log), service)
 	}
 	return payments{
 		providers: service.Providers{

@@ -31,11 +31,7 @@ func serve(ctx context.Context, env wiring.Env) error {
 		serveHelp+settingsTable()); err != nil {
 		return err
 	}
-	cfg, err := config.Load(env.Environ)
-	if err != nil {
-		return err
-	}
-	log, err := wiring.NewLogger(env, cfg)
+	cfg, log, err := env.Load()
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (p *process) welcome(ctx context.Context) error {
 	sign := func(user int64, role string) (string, error) {
 		rules := wiring.TokenRules(p.cfg, p.stores.Secret)
 		life := wiring.Within(demoTTL, rules.Life(role))
-		return authtoken.Sign(rules, user, role, life, time.Now())
+		return authtoken.Sign(rules, authtoken.Account{User: user, Role: role}, life, time.Now())
 	}
 	buyer, err := sign(user, "")
 	if err != nil {

@@ -26,7 +26,7 @@ func BenchmarkVerify(b *testing.B) {
 	}
 	tokens := make([]string, 4096)
 	for i := range tokens {
-		if tokens[i], err = Sign(r, int64(1_000_000+i), "", time.Hour, noon); err != nil {
+		if tokens[i], err = Sign(r, Account{User: int64(1_000_000 + i)}, time.Hour, noon); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -226,42 +226,17 @@ func (s *scanner) quoted() (v value, ok bool) {
 		case c == '"':
 			v.raw = s.b[from:s.at]
 			s.at++
-			return v, true
+			return v, !v.escaped || json.Valid(s.b[from-1:s.at])
 		case c < ' ':
 			return v, false
 		case c == '\\':
 			v.escaped = true
-			if !s.escape() {
+			if s.at++; s.at == len(s.b) { // a quotation mark there does not end the string
 				return v, false
 			}
 		}
 	}
 	return v, false
-}
-
-// escape reads an escape sequence up to its last byte.
-func (s *scanner) escape() bool {
-	s.at++
-	if s.at == len(s.b) {
-		return false
-	}
-	switch s.b[s.at] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return true
-	case 'u':
-		for range 4 {
-			s.at++
-			if s.at == len(s.b) || !isHex(s.b[s.at]) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
-}
-
-func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
 // number reads a number.

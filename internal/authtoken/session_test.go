@@ -30,7 +30,7 @@ func TestSessions(t *testing.T) {
 		"over before it began": {voucher.FirstAccount, signedIn, noon, false},
 	} {
 		token, err := SignSession(rules, Session{
-			Account: tc.account, Level: 3, Since: signedIn, SignedIn: tc.signedIn, Until: tc.until,
+			Account: Account{User: tc.account, Level: 3, Since: signedIn}, SignedIn: tc.signedIn, Until: tc.until,
 		}, noon)
 		if (err == nil) != tc.ok {
 			t.Errorf("%s: signed with %v", name, err)
@@ -50,7 +50,7 @@ func TestSessions(t *testing.T) {
 		"an account": voucher.FirstAccount, "the last": voucher.LastAccount, "a user": 42,
 		"a rehearsal's": voucher.FirstRehearsalUser,
 	} {
-		token, err := Sign(rules, user, "", time.Hour, noon)
+		token, err := Sign(rules, Account{User: user}, time.Hour, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,8 @@ func TestStaffSessions(t *testing.T) {
 		"a merchant, admin in claim": {both, "merchant,admin", 3, false},
 	} {
 		token, err := SignSession(tc.rules, Session{
-			Account: voucher.FirstAccount, Role: tc.role, Shop: tc.shop, SignedIn: noon, Until: noon.Add(time.Hour),
+			Account:  Account{User: voucher.FirstAccount, Role: tc.role, Shop: tc.shop},
+			SignedIn: noon, Until: noon.Add(time.Hour),
 		}, noon)
 		if (err == nil) != tc.ok {
 			t.Errorf("%s: signed with %v", name, err)
@@ -119,7 +120,7 @@ func TestSessionsOnly(t *testing.T) {
 	v := verifier(t, rules)
 	session := func(rules Rules, user int64, role string) (string, error) {
 		return SignSession(rules, Session{
-			Account: user, Role: role, SignedIn: noon, Until: noon.Add(time.Hour),
+			Account: Account{User: user, Role: role}, SignedIn: noon, Until: noon.Add(time.Hour),
 		}, noon)
 	}
 	for name, tc := range map[string]struct {
@@ -147,11 +148,11 @@ func TestSessionsOnly(t *testing.T) {
 				t.Errorf("%s: read as %+v, %v", name, who, err)
 			}
 		}
-		if _, err := Sign(rules, tc.user, tc.role, time.Hour, noon); (err == nil) != tc.direct &&
+		if _, err := Sign(rules, Account{User: tc.user, Role: tc.role}, time.Hour, noon); (err == nil) != tc.direct &&
 			tc.user < voucher.FirstAccount {
 			t.Errorf("%s: signed with %v", name, err)
 		}
-		if token, err = Sign(direct, tc.user, tc.role, time.Hour, noon); err != nil {
+		if token, err = Sign(direct, Account{User: tc.user, Role: tc.role}, time.Hour, noon); err != nil {
 			continue
 		}
 		if _, err := v.Verify(token, noon); (err == nil) != tc.direct {

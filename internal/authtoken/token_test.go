@@ -242,7 +242,8 @@ func TestManyAtOnce(t *testing.T) {
 	var running sync.WaitGroup
 	for user := range int64(8) {
 		running.Go(func() {
-			token, err := Sign(Rules{Secret: [][]byte{secret, previous}[user%2]}, user+1, "", time.Hour, noon)
+			rules := Rules{Secret: [][]byte{secret, previous}[user%2]}
+			token, err := Sign(rules, Account{User: user + 1}, time.Hour, noon)
 			if err != nil {
 				t.Error(err)
 			}
@@ -271,7 +272,7 @@ func TestPseudonyms(t *testing.T) {
 	for id, want := range map[int64]error{
 		voucher.FirstForgotten - 1: nil, voucher.FirstForgotten: errForgotten, voucher.MaxID: errForgotten,
 	} {
-		s, err := Sign(r, id, RoleBuyer, time.Hour, noon)
+		s, err := Sign(r, Account{User: id}, time.Hour, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +290,7 @@ func TestSign(t *testing.T) {
 		t.Fatal(err)
 	}
 	for role, ttl := range map[string]time.Duration{"": time.Hour, RoleAdmin: time.Second} {
-		s, err := Sign(r, voucher.FirstForgotten-1, role, ttl, noon)
+		s, err := Sign(r, Account{User: voucher.FirstForgotten - 1, Role: role}, ttl, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +310,7 @@ func TestTillsHaveShops(t *testing.T) {
 	t.Parallel()
 	r := Rules{Secret: secret}
 	v := verifier(t, r)
-	s, err := SignIn(r, 7, RoleTill, 9, time.Hour, noon)
+	s, err := Sign(r, Account{User: 7, Role: RoleTill, Shop: 9}, time.Hour, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +329,7 @@ func TestTillsHaveShops(t *testing.T) {
 		}
 	}
 	for _, shop := range []int64{0, -1, voucher.MaxID + 1} {
-		if s, err := SignIn(r, 7, RoleMerchant, shop, time.Hour, noon); err == nil {
+		if s, err := Sign(r, Account{User: 7, Role: RoleMerchant, Shop: shop}, time.Hour, noon); err == nil {
 			t.Errorf("a till of the invalid shop %d got the token %s", shop, s)
 		}
 	}
@@ -339,7 +340,7 @@ func TestAccountClaims(t *testing.T) {
 	t.Parallel()
 	r := Rules{Secret: secret}
 	v := verifier(t, r)
-	s, err := SignBuyer(r, 7, 3, noon.Add(-48*time.Hour), time.Hour, noon)
+	s, err := Sign(r, Account{User: 7, Level: 3, Since: noon.Add(-48 * time.Hour)}, time.Hour, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,7 +358,7 @@ func TestAccountClaims(t *testing.T) {
 		}
 	}
 	for _, level := range []int64{-1, voucher.MaxID + 1} {
-		if s, err := SignBuyer(r, 7, level, time.Time{}, time.Hour, noon); err == nil {
+		if s, err := Sign(r, Account{User: 7, Level: level}, time.Hour, noon); err == nil {
 			t.Errorf("the invalid level %d got the token %s", level, s)
 		}
 	}
@@ -366,17 +367,23 @@ func TestAccountClaims(t *testing.T) {
 func TestSignRefuses(t *testing.T) {
 	t.Parallel()
 	good := Rules{Secret: secret, MaxLife: time.Hour}
-	for name, sign := range map[string]func() (string, error){
-		"short secret": func() (string, error) { return Sign(Rules{Secret: secret[:31]}, 1, "", time.Hour, noon) },
-		"user 0":       func() (string, error) { return Sign(good, 0, "", time.Hour, noon) },
-		"user 2^53":    func() (string, error) { return Sign(good, voucher.MaxID+1, "", time.Hour, noon) },
-		"role":         func() (string, error) { return Sign(good, 1, "root", time.Hour, noon) },
-		"no shop":      func() (string, error) { return Sign(good, 1, RoleMerchant, time.Hour, noon) },
-		"an admin's":   func() (string, error) { return SignIn(good, 1, RoleAdmin, 9, time.Hour, noon) },
-		"no time":      func() (string, error) { return Sign(good, 1, "", 0, noon) },
-		"long life":    func() (string, error) { return Sign(good, 1, "", time.Hour+time.Second, noon) },
+	for name, tc := range map[string]struct {
+		rules Rules
+		of    Account
+		ttl   time.Duration
+	}{
+		"short secret": {Rules{Secret: secret[:31]}, Account{User: 1}, time.Hour},
+		"user 0":       {good, Account{User: 0}, time.Hour},
+		"user 2^53":    {good, Account{User: voucher.MaxID + 1}, time.Hour},
+		"role":         {good, Account{User: 1, Role: "root"}, time.Hour},
+		"no shop":      {good, Account{User: 1, Role: RoleMerchant}, time.Hour},
+		"an admin's":   {good, Account{User: 1, Role: RoleAdmin, Shop: 9}, time.Hour},
+		"a buyer's":    {good, Account{User: 1, Shop: 9}, time.Hour},
+		"long ago":     {good, Account{User: 1, Since: time.Unix(-1, 0)}, time.Hour},
+		"no time":      {good, Account{User: 1}, 0},
+		"long life":    {good, Account{User: 1}, time.Hour + time.Second},
 	} {
-		if s, err := sign(); err == nil || s != "" {
+		if s, err := Sign(tc.rules, tc.of, tc.ttl, noon); err == nil || s != "" {
 			t.Errorf("%s: %q, %v", name, s, err)
 		}
 	}

@@ -112,8 +112,8 @@ func (r Rules) Life(role string) time.Duration {
 	return r.MaxLife
 }
 
-// SecretOf returns the key that signs a role's tokens.
-func (r Rules) SecretOf(role string) []byte {
+// secretOf returns the key that signs a role's tokens.
+func (r Rules) secretOf(role string) []byte {
 	if role != RoleBuyer && len(r.Admin) > 0 {
 		return r.Admin
 	}

@@ -87,33 +87,21 @@ const (
 	Resolved     Invariant = "I12"
 )
 
-// Title returns the invariant in a few words.
-func (i Invariant) Title() string {
-	switch i {
-	case NoOversell:
-		return "no oversell"
-	case OnePerUser:
-		return "one per user"
-	case Settled:
-		return "accepted means settled"
-	case AskedFor:
-		return "no order that was not asked for"
-	case Conservation:
-		return "conservation"
-	case TrueAnswers:
-		return "winners get their own order; sold out is true"
-	case Recovered:
-		return "nothing left waiting"
-	case ReturnedOnce:
-		return "units come back once"
-	case IDs:
-		return "order ids"
-	case Resolved:
-		return "unknown gets resolved"
-	default:
-		return "unnamed"
-	}
+var titles = map[Invariant]string{
+	NoOversell:   "no oversell",
+	OnePerUser:   "one per user",
+	Settled:      "accepted means settled",
+	AskedFor:     "no order that was not asked for",
+	Conservation: "conservation",
+	TrueAnswers:  "winners get their own order; sold out is true",
+	Recovered:    "nothing left waiting",
+	ReturnedOnce: "units come back once",
+	IDs:          "order ids",
+	Resolved:     "unknown gets resolved",
 }
+
+// Title returns the invariant in a few words.
+func (i Invariant) Title() string { return titles[i] }
 
 // Finding is one contradiction.
 type Finding struct {

@@ -1,6 +1,9 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Status is an order's state. The numbers are the ledger's. They are repeated here deliberately, to keep the checker
 // independent of the service.
@@ -34,12 +37,7 @@ func (s Status) String() string {
 
 // StatusNamed returns the state with the name, or StatusUnknown.
 func StatusNamed(name string) Status {
-	for i, n := range statusNames() {
-		if n == name {
-			return Status(i)
-		}
-	}
-	return StatusUnknown
+	return Status(slices.Index(statusNames(), name)) // StatusUnknown is -1, too
 }
 
 // Live reports whether an order in this state holds a unit and occupies its user.

@@ -52,12 +52,6 @@ func secretIn(text string) string {
 	return secret
 }
 
-// checkCAs reads the authorities' certificates for both stores.
-func checkCAs(c *Config, ps *problems) {
-	c.Redis.CAs = readCAs("SECKILL_REDIS_CA_FILE", c.Redis.CAFile, ps)
-	c.MySQL.CAs = readCAs("SECKILL_MYSQL_CA_FILE", c.MySQL.CAFile, ps)
-}
-
 // readCAs returns the certificates in a file, or nil if there is no path: then the system's authorities are used.
 func readCAs(variable, path string, ps *problems) *x509.CertPool {
 	if path == "" {

@@ -13,12 +13,6 @@ import (
 	"unicode/utf8"
 )
 
-func checkHTTP(c *Config, ps *problems) {
-	checkListeners(&c.HTTP, ps)
-	checkSite(&c.HTTP, ps)
-	checkCallers(&c.HTTP, ps)
-}
-
 // checkListeners checks where the server listens, and under which names the port of operators is asked.
 func checkListeners(h *HTTP, ps *problems) {
 	const addrs = "host:port, such as :8080 or 127.0.0.1:8080"
@@ -55,12 +49,14 @@ var basePath = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$`)
 
 func isPublicURL(text string) bool {
 	at, err := url.Parse(text)
-	return err == nil && (at.Scheme == "http" || at.Scheme == "https") && at.Host != "" && at.User == nil &&
+	return err == nil && isWeb(at) && at.User == nil &&
 		!strings.ContainsAny(text, "?#") && basePath.MatchString(at.Path) && at.RawPath == ""
 }
 
 // pictureHost matches a host, perhaps with a port, that can go into the pages' Content-Security-Policy as it stands.
 var pictureHost = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9][0-9]{0,4})?$`)
+
+var colour = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
 
 // checkSite checks where people find the pages, the name and the colour that they show, and where pictures may be.
 func checkSite(h *HTTP, ps *problems) {
@@ -79,19 +75,14 @@ func checkSite(h *HTTP, ps *problems) {
 				"host names such as img.shop.example, in lower case, without https://, with or without a port")
 		}
 	}
-	if h.SiteColour != "" && !isColour(h.SiteColour) {
+	if h.SiteColour != "" && !colour.MatchString(h.SiteColour) {
 		ps.add("SECKILL_SITE_COLOUR", fmt.Sprintf("is %q", h.SiteColour), "a colour such as #0b6b45")
 	}
 }
 
 // checkCallers checks whose headers are trusted, and which pages of others may call the API.
 func checkCallers(h *HTTP, ps *problems) {
-	for _, p := range h.TrustedProxies {
-		if !isNetwork(p) {
-			ps.add("SECKILL_TRUSTED_PROXIES", fmt.Sprintf("has %q", p),
-				"addresses such as 10.0.0.7 or networks such as 10.0.0.0/8")
-		}
-	}
+	checkNetworks("SECKILL_TRUSTED_PROXIES", h.TrustedProxies, ps)
 	if slices.Contains(h.CORSOrigins, "*") && len(h.CORSOrigins) > 1 {
 		ps.add("SECKILL_CORS_ORIGINS", "has * and others", "* alone, or a list without it")
 	}
@@ -104,20 +95,11 @@ func checkCallers(h *HTTP, ps *problems) {
 }
 
 func (l Log) check(ps *problems) {
-	const want = "an address such as https://logs.example.com/search?q={order}"
-	if u, err := url.Parse(strings.ReplaceAll(l.TraceURL, "{order}", "1")); l.TraceURL != "" && (err != nil ||
-		u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !strings.Contains(l.TraceURL, "{order}")) {
-		ps.add("SECKILL_TRACE_URL", fmt.Sprintf("is %q", l.TraceURL), want)
+	u, err := url.Parse(strings.ReplaceAll(l.TraceURL, "{order}", "1"))
+	if l.TraceURL != "" && (err != nil || !isWeb(u) || !strings.Contains(l.TraceURL, "{order}")) {
+		ps.add("SECKILL_TRACE_URL", fmt.Sprintf("is %q", l.TraceURL),
+			"an address such as https://logs.example.com/search?q={order}")
 	}
-}
-
-// isColour reports whether s is a colour as #rrggbb.
-func isColour(s string) bool {
-	if len(s) != 7 || s[0] != '#' {
-		return false
-	}
-	_, err := strconv.ParseUint(s[1:], 16, 32)
-	return err == nil
 }
 
 // splitAddr splits host:port. The host may be empty; the port is a number.
@@ -142,22 +124,14 @@ func isWildcard(host string) bool {
 	return host == "" || err == nil && ip.IsUnspecified()
 }
 
-func isNetwork(s string) bool {
-	if _, err := netip.ParsePrefix(s); err == nil {
-		return true
-	}
-	_, err := netip.ParseAddr(s)
-	return err == nil
-}
-
 // isOrigin reports whether s is an origin exactly as browsers send it: nothing else would ever match.
 func isOrigin(s string) bool {
 	if s == "*" {
 		return true
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return false
-	}
-	return s == u.Scheme+"://"+u.Host
+	return err == nil && isWeb(u) && s == u.Scheme+"://"+u.Host
 }
+
+// isWeb reports whether a URL leads to a host by http or https.
+func isWeb(u *url.URL) bool { return u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") }

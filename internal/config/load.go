@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,16 +28,19 @@ func Load(environ []string) (Config, error) {
 	tidy(vars, &c)
 	checkConnections(vars, &c, &ps, openFiles())
 	checkRanges(&c, &ps)
-	checkHTTP(&c, &ps)
+	checkListeners(&c.HTTP, &ps)
+	checkSite(&c.HTTP, &ps)
+	checkCallers(&c.HTTP, &ps)
 	checkServer(&c, &ps)
 	checkStores(vars, &c, &ps)
 	checkRedis(&c, &ps)
 	checkMySQL(&c, &ps)
-	checkCAs(&c, &ps)
+	c.Redis.CAs = readCAs("SECKILL_REDIS_CA_FILE", c.Redis.CAFile, &ps)
+	c.MySQL.CAs = readCAs("SECKILL_MYSQL_CA_FILE", c.MySQL.CAFile, &ps)
 	checkJWT(&c, &ps)
 	checkPayment(&c, &ps)
 	checkGuards(&c, &ps) // last, because it compares its secret with the others
-	c.Webhook.check(&ps)
+	checkNetworks("SECKILL_WEBHOOK_ALLOW", c.Webhook.Allow, &ps)
 	c.Keep.check(&ps)
 	c.Log.check(&ps)
 	if err := ps.err(); err != nil {
@@ -165,17 +169,7 @@ func checkServer(c *Config, ps *problems) {
 	c.Server.Location = loc
 }
 
+var plainName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
+
 // isName reports whether s can be used unquoted in a key or a log line.
-func isName(s string, most int) bool {
-	if s == "" || len(s) > most {
-		return false
-	}
-	for _, r := range s {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '-', r == '_':
-		default:
-			return false
-		}
-	}
-	return true
-}
+func isName(s string, most int) bool { return len(s) <= most && plainName.MatchString(s) }

@@ -1,6 +1,11 @@
 package config
 
-import "net/url"
+import (
+	"fmt"
+	"net/url"
+
+	"seckill/internal/kit/currency"
+)
 
 // Names of payment providers.
 const (
@@ -10,7 +15,10 @@ const (
 
 // checkPayment resolves auto, and requires a secret for a provider outside the embedded mode.
 func checkPayment(c *Config, ps *problems) {
-	checkCurrency(c.Payment.Currency, ps)
+	if _, known := currency.Digits(c.Payment.Currency); !known {
+		ps.add("SECKILL_CURRENCY", fmt.Sprintf("is %q", c.Payment.Currency),
+			"a code of ISO 4217, in capitals, of a currency with no, two or three decimals, such as CNY, JPY or KWD")
+	}
 	const secret = "SECKILL_PAYMENT_SECRET"
 	embedded := c.Embedded() && c.Stores.Embedded != "never"
 	given := c.Payment.Provider
@@ -36,7 +44,7 @@ func checkURL(name, text, example string, ps *problems) {
 	if text == "" {
 		return
 	}
-	if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if u, err := url.Parse(text); err != nil || !isWeb(u) {
 		ps.add(name, "is not an address", "a URL such as "+example)
 	}
 }

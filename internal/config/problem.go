@@ -47,15 +47,12 @@ func (ps *problems) err() error {
 	if len(ps.list) == 0 {
 		return nil
 	}
-	place := map[string]int{}
-	for i, f := range settings() {
-		place[f.name()] = i + 1
-	}
+	all := settings()
 	rank := func(p Problem) int {
-		if i := place[p.Variable]; i > 0 {
+		if i := slices.IndexFunc(all, func(s setting) bool { return s.name() == p.Variable }); i >= 0 {
 			return i
 		}
-		return len(place) + 1
+		return len(all)
 	}
 	slices.SortStableFunc(ps.list, func(a, b Problem) int { return rank(a) - rank(b) })
 	return &InvalidError{ps.list}

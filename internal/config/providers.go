@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,7 +16,6 @@ const (
 	providersSetting = "SECKILL_PAYMENT_PROVIDERS"
 	secretsSetting   = "SECKILL_PAYMENT_PROVIDER_SECRETS"
 	previousSetting  = "SECKILL_PAYMENT_PROVIDER_PREVIOUS_SECRETS"
-	allowSetting     = "SECKILL_PAYMENT_PROVIDER_ALLOW"
 )
 
 // Provider is a payment provider over HTTP.
@@ -75,8 +75,7 @@ func (p Payment) remote(ps *problems) []Provider {
 				"names of a-z, 0-9, '-' and '_', up to 32, but not sandbox; "+example)
 		case slices.ContainsFunc(all, func(other Provider) bool { return other.Name == name }):
 			ps.add(providersSetting, "has "+name+" twice", example)
-		case err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http",
-			at.User != nil, at.Fragment != "":
+		case err != nil || !isWeb(at) || at.User != nil || at.Fragment != "":
 			ps.add(providersSetting, "has no address of "+name, example) // not the text: it may have a password
 		case secrets[name] == "":
 			ps.add(secretsSetting, "has no secret of "+name, whsecForm)
@@ -117,13 +116,11 @@ func (s Secret) named(setting string, ps *problems) map[string]Secret {
 	return all
 }
 
-// isProviderName reports whether a text can be a provider's name: it is in paths, columns and metrics.
+// providerName matches what can be a provider's name: it is in paths, columns and metrics.
+var providerName = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
+
 func isProviderName(name string) bool {
-	const longest = 32
-	return name != "" && len(name) <= longest && name != SandboxPayments && name != NoPayments &&
-		!strings.ContainsFunc(name, func(r rune) bool {
-			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
-		})
+	return providerName.MatchString(name) && name != SandboxPayments && name != NoPayments
 }
 
 // checkProviders checks the settings of providers over HTTP. given is what was set as the provider.
@@ -135,9 +132,5 @@ func checkProviders(c *Config, given string, ps *problems) {
 			"auto, or nothing, beside "+providersSetting)
 	}
 	_ = p.remote(ps)
-	for _, n := range p.ProviderAllow {
-		if !isNetwork(n) {
-			ps.add(allowSetting, fmt.Sprintf("has %q", n), "addresses such as 10.0.0.7 or networks such as 10.0.0.0/8")
-		}
-	}
+	checkNetworks("SECKILL_PAYMENT_PROVIDER_ALLOW", p.ProviderAllow, ps)
 }

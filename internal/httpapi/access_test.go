@@ -100,23 +100,17 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"HEAD /readyz":                       httpkit.ForAll,
 	}
 	a := newAPI(t, forgeryRules)
-	sign := func(role string) string {
-		s, err := authtoken.Sign(a.Config.Tokens, buyerID, role, time.Hour, noon)
+	sign := func(of authtoken.Account) string {
+		s, err := authtoken.Sign(a.Config.Tokens, of, time.Hour, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	buyer, admin := sign(""), sign(authtoken.RoleAdmin)
-	till, err := authtoken.SignIn(a.Config.Tokens, apitest.TillID, authtoken.RoleTill, apitest.ShopID, time.Hour, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	merchant, err := authtoken.SignIn(a.Config.Tokens, apitest.MerchantID, authtoken.RoleMerchant, apitest.ShopID,
-		time.Hour, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	buyer := sign(authtoken.Account{User: buyerID})
+	admin := sign(authtoken.Account{User: buyerID, Role: authtoken.RoleAdmin})
+	till := sign(authtoken.Account{User: apitest.TillID, Role: authtoken.RoleTill, Shop: apitest.ShopID})
+	merchant := sign(authtoken.Account{User: apitest.MerchantID, Role: authtoken.RoleMerchant, Shop: apitest.ShopID})
 	forged := forgeries(t)
 	var routes []string
 	for _, r := range a.Router().Routes() {

@@ -561,3 +561,9 @@ func (d described) shared() apitest.Case {
 		Good: d.good, Known: d.known, Invalid: d.invalid, Ways: len(d.succeeds), Refusals: d.refusals, Never: d.never,
 	}
 }
+
+// everything is an API all of whose routes exist.
+func everything(t *testing.T, change ...func(*setup)) *API {
+	t.Helper()
+	return newAPI(t, append([]func(*setup){func(cfg *setup) { cfg.DemoTokens = time.Hour }}, change...)...)
+}

@@ -130,7 +130,7 @@ func (a *API) demoToken(user int64, role string, now time.Time) (httpkit.Answer,
 	if longest := a.cfg.Tokens.Life(role); longest > 0 {
 		life = min(life, longest)
 	}
-	token, err := authtoken.Sign(a.cfg.Tokens, user, role, life, now)
+	token, err := authtoken.Sign(a.cfg.Tokens, authtoken.Account{User: user, Role: role}, life, now)
 	return httpkit.Data(http.StatusCreated,
 		demoTokenJSON{UserID: user, Token: token, ValidUntil: httpkit.ShownTime(now.Add(life))}, err)
 }

@@ -45,7 +45,6 @@ type (
 )
 
 var (
-	answerOn          = shoptest.AnswerOn
 	asAdmin           = shoptest.AsAdmin
 	begin             = shoptest.Begin
 	busy              = shoptest.Busy
@@ -57,7 +56,6 @@ var (
 	doWith            = shoptest.DoWith
 	errBadToken       = httpapi.ErrBadToken
 	errCoupon         = shoptest.ErrCoupon
-	everything        = shoptest.Everything
 	forgeries         = shoptest.Forgeries
 	forgeryRules      = shoptest.ForgeryRules
 	goodBody          = shoptest.GoodBody

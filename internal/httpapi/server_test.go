@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -234,4 +235,25 @@ func TestStarting(t *testing.T) {
 			t.Errorf("%s: %d %s, closes: %t", path, resp.Status, body, resp.Closes)
 		}
 	}
+}
+
+// answerHead is the head of an answer.
+type answerHead struct {
+	Status int
+	Closes bool // the server closes the connection
+}
+
+// answerOn reads one answer from a connection.
+func answerOn(t *testing.T, r *bufio.Reader) (resp answerHead, body string) {
+	t.Helper()
+	got, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatalf("reading the answer: %v", err)
+	}
+	defer func() { _ = got.Body.Close() }()
+	text, err := io.ReadAll(got.Body)
+	if err != nil {
+		t.Fatalf("reading the answer: %v", err)
+	}
+	return answerHead{Status: got.StatusCode, Closes: got.Close}, string(text)
 }

@@ -54,15 +54,11 @@ type Ledger interface {
 // payment is paid already nor its refunds.
 func NewPages(
 	p *Provider, n *Notices, callbackURL, back string, ledger Ledger, client *http.Client, log *slog.Logger,
-) (*Pages, error) {
-	page, err := template.New("page").Parse(pageSource)
-	if err != nil {
-		return nil, fmt.Errorf("sandbox: page: %w", err)
-	}
+) *Pages {
 	return &Pages{
-		provider: p, notices: n, callback: callbackURL, back: back, client: client, log: log, page: page,
-		ledger: ledger,
-	}, nil
+		provider: p, notices: n, callback: callbackURL, back: back, client: client, log: log, ledger: ledger,
+		page: template.Must(template.New("page").Parse(pageSource)),
+	}
 }
 
 // stage is the buyer's progress.

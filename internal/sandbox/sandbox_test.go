@@ -199,11 +199,7 @@ func (s *shop) pages(t *testing.T) *Pages {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewPages(providerOf(t), notices, s.server.URL, "/", nil, s.server.Client(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return NewPages(providerOf(t), notices, s.server.URL, "/", nil, s.server.Client(), slog.New(slog.DiscardHandler))
 }
 
 func TestPaying(t *testing.T) {

@@ -7,15 +7,9 @@ import (
 	"seckill/internal/kit/metric"
 )
 
-// Bulkhead is the load of one bulkhead.
-type Bulkhead struct {
-	Resource string // from a fixed list; a label
-	Loads    []bulkhead.Load
-}
-
-// WatchBulkheads registers read, which returns how the classes of callers share requests in flight and connections. It
-// is called whenever the metrics are read. Call WatchBulkheads once.
-func (m *Metrics) WatchBulkheads(read func() []Bulkhead) {
+// WatchBulkheads registers read, which returns how the classes of callers share requests in flight and connections, by
+// resource, a label from a fixed list. It is called whenever the metrics are read. Call WatchBulkheads once.
+func (m *Metrics) WatchBulkheads(read func() map[string][]bulkhead.Load) {
 	desc := func(name, help string) *prometheus.Desc {
 		return metric.Desc("bulkhead", name, help, "resource", "class")
 	}
@@ -25,9 +19,9 @@ func (m *Metrics) WatchBulkheads(read func() []Bulkhead) {
 	sheds := desc("shed_total",
 		"Callers of a class who were refused because its limit was reached; nothing was done for them.")
 	m.registry.MustRegister(prometheus.CollectorFunc(func(to chan<- prometheus.Metric) {
-		for _, shared := range read() {
-			for _, l := range shared.Loads {
-				labels := []string{shared.Resource, l.Class.String()}
+		for resource, loads := range read() {
+			for _, l := range loads {
+				labels := []string{resource, l.Class.String()}
 				to <- prometheus.MustNewConstMetric(inUse, prometheus.GaugeValue, float64(l.InUse), labels...)
 				to <- prometheus.MustNewConstMetric(waiting, prometheus.GaugeValue, float64(l.Waiting), labels...)
 				to <- prometheus.MustNewConstMetric(limit, prometheus.GaugeValue, float64(l.Most), labels...)

@@ -63,10 +63,10 @@ func used() *Metrics {
 	m.WatchPools(func() []Pool {
 		return []Pool{{Name: "redis", InUse: 2, Idle: 3, Waits: 4, Waited: 1500 * time.Millisecond, Timeouts: 1}}
 	})
-	m.WatchBulkheads(func() []Bulkhead {
-		return []Bulkhead{{Resource: "ledger", Loads: []bulkhead.Load{
-			{Class: bulkhead.PublicRead, InUse: 2, Waiting: 3, Most: 4, Shed: 5},
-		}}}
+	m.WatchBulkheads(func() map[string][]bulkhead.Load {
+		return map[string][]bulkhead.Load{
+			"ledger": {{Class: bulkhead.PublicRead, InUse: 2, Waiting: 3, Most: 4, Shed: 5}},
+		}
 	})
 	return m
 }

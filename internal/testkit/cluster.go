@@ -54,7 +54,7 @@ func StartRedisClusterOf(
 	}
 	for i := range masters * replicas {
 		id := c.id(i % masters)
-		c.eventually("a replica that knows its master", func() error {
+		eventually(c.tb, "a replica that knows its master", func() error {
 			return c.try(masters+i, "cluster", "replicate", id).Err()
 		})
 	}
@@ -84,7 +84,7 @@ func (c *RedisCluster) AddNode() {
 func (c *RedisCluster) Master(key string) int {
 	c.tb.Helper()
 	slot, addr := c.slot(key), ""
-	c.eventually("a master of "+key, func() error {
+	eventually(c.tb, "a master of "+key, func() error {
 		for i := range c.Nodes {
 			//nolint:staticcheck // deprecated, but what the client itself goes by
 			ranges, err := c.client(i).ClusterSlots(c.tb.Context()).Result()
@@ -128,7 +128,7 @@ func (c *RedisCluster) Replica(master int) int {
 func (c *RedisCluster) Failover(replica int) {
 	c.tb.Helper()
 	c.do(replica, "cluster", "failover")
-	c.eventually("the failover", func() error {
+	eventually(c.tb, "the failover", func() error {
 		role, err := c.client(replica).Do(c.tb.Context(), "role").Slice()
 		if err == nil && role[0] != "master" {
 			err = fmt.Errorf("the node is still a %v", role[0])
@@ -250,7 +250,7 @@ func (c *RedisCluster) For(tb testing.TB) *RedisCluster {
 // AwaitReady waits until each node that answers reports that all slots are served and that it knows all the others.
 func (c *RedisCluster) AwaitReady() {
 	c.tb.Helper()
-	c.eventually("a complete cluster", func() error {
+	eventually(c.tb, "a complete cluster", func() error {
 		for i := range c.Nodes {
 			info, err := c.client(i).ClusterInfo(c.tb.Context()).Result()
 			if err != nil {
@@ -333,11 +333,6 @@ func (c *RedisCluster) client(i int) *redis.Client {
 		c.known[i] = client
 	}
 	return c.known[i]
-}
-
-func (c *RedisCluster) eventually(what string, ok func() error) {
-	c.tb.Helper()
-	eventually(c.tb, what, ok)
 }
 
 // eventually retries ok, and fails the test after clusterPatience.

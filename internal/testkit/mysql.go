@@ -115,36 +115,31 @@ func (p *schemaPool) drop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// MariaDBServer is a mariadbd for one test. It has the fields Addr, Dir and Version; Stop, Kill, Pause and Resume act
-// on the process immediately.
+// MariaDBServer is a [server.MariaDB] for one test.
 type MariaDBServer struct {
 	*server.MariaDB
 	tb testing.TB
 }
 
-// StartMariaDB starts a mariadbd, or the program that [server.EnvMySQLProgram] names, for the test, which takes about a
-// second; the end of the test kills it. Commits are flushed, so killing it loses nothing. args are appended to its
-// command line, such as "--read-only=1".
+// StartMariaDB is [server.StartMariaDB] for the test, whose end kills the server. It takes about a second.
 func StartMariaDB(tb testing.TB, args ...string) *MariaDBServer {
 	tb.Helper()
 	m, err := server.StartMariaDB(tb.Context(), args...)
-	return ownMariaDB(tb, m, err)
+	return &MariaDBServer{own(tb, m, err), tb}
 }
 
-// StartMariaDBOnDisk is StartMariaDB with its own disk of the given size, which FillDisk fills. The server cannot be
-// restarted.
+// StartMariaDBOnDisk is [server.StartMariaDBOnDisk] for the test.
 func StartMariaDBOnDisk(tb testing.TB, megabytes int, args ...string) *MariaDBServer {
 	tb.Helper()
 	m, err := server.StartMariaDBOnDisk(tb.Context(), megabytes, args...)
-	return ownMariaDB(tb, m, err)
+	return &MariaDBServer{own(tb, m, err), tb}
 }
 
-// GaleraCluster is a Galera cluster for one test, whose nodes are MariaDBServers. Kill, Pause and Resume act on a node
-// immediately.
+// GaleraCluster is a [server.Galera] for one test, whose nodes are MariaDBServers.
 type GaleraCluster struct {
-	Nodes   []*MariaDBServer
-	Version string
-	galera  *server.Galera
+	*server.Galera
+
+	Nodes []*MariaDBServer
 }
 
 // StartGalera starts a Galera cluster for the test, installing what it needs; three nodes take about ten seconds. The
@@ -155,33 +150,14 @@ func StartGalera(tb testing.TB, nodes int, conf string) *GaleraCluster {
 	if err != nil {
 		tb.Fatalf("testkit: %v", err)
 	}
-	c := &GaleraCluster{Version: g.Version, galera: g}
+	c := &GaleraCluster{Galera: g}
 	for _, m := range g.Nodes {
-		c.Nodes = append(c.Nodes, ownMariaDB(tb, m, nil))
+		c.Nodes = append(c.Nodes, &MariaDBServer{own(tb, m, nil), tb})
 	}
 	return c
 }
 
-// Size returns the number of nodes in a node's cluster, as that node sees it.
-func (c *GaleraCluster) Size(ctx context.Context, node int) (int, error) {
-	return c.galera.Size(ctx, node)
-}
-
-// ownMariaDB wraps a server for the test, whose end closes it.
-func ownMariaDB(tb testing.TB, m *server.MariaDB, err error) *MariaDBServer {
-	tb.Helper()
-	if err != nil {
-		tb.Fatalf("testkit: start a MariaDB: %v", err)
-	}
-	tb.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			tb.Errorf("testkit: close the MariaDB: %v", err)
-		}
-	})
-	return &MariaDBServer{MariaDB: m, tb: tb}
-}
-
-// Start starts the server again after Stop or Kill, with the same port and data, and waits until it has recovered.
+// Start starts the server again after Stop or Kill.
 func (m *MariaDBServer) Start() {
 	m.tb.Helper()
 	if err := m.MariaDB.Start(m.tb.Context()); err != nil {
@@ -197,14 +173,4 @@ func (m *MariaDBServer) DSN(schema string) string {
 		m.tb.Fatalf("testkit: create schema %s: %v", schema, err)
 	}
 	return dsn
-}
-
-// MySQLQuery is how every text query begins on the wire, for [Proxy.Answer].
-const MySQLQuery = "\x00\x00\x03"
-
-// MySQLError is a server's answer to a query: an error with its number, SQLSTATE and text.
-func MySQLError(number uint16, state, text string) []byte {
-	const failed, marker, sequence = 0xff, '#', 1
-	body := append([]byte{failed, byte(number), byte(number >> 8), marker}, state+text...)
-	return append([]byte{byte(len(body)), 0, 0, sequence}, body...)
 }

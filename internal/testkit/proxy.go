@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -25,7 +27,6 @@ type Proxy struct {
 
 	mu          sync.Mutex
 	conns       map[*link]struct{} // nil once closed
-	drops       int                // number of replies still to lose, whatever the request
 	match       []byte             // lower case; requests that contain it lose their replies
 	matches     int                // how many more requests match applies to
 	lost        int                // replies lost so far
@@ -82,16 +83,9 @@ func newProxy(tb testing.TB, targets ...string) *Proxy {
 	return p
 }
 
-// DropReplies loses the next n replies: each is read from the target and discarded, and its connection is reset. The
-// requests take effect, but the clients cannot know that.
-func (p *Proxy) DropReplies(n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.drops = n
-}
-
-// DropRepliesTo is DropReplies for the next n requests that contain the text, in upper or lower case, such as
-// "evalsha", "xack" or "COMMIT". Greetings and other requests pass.
+// DropRepliesTo loses the replies to the next n requests that contain the text, in upper or lower case, such as
+// "evalsha", "xack" or "COMMIT": each is read from the target and discarded, and its connection is reset. The requests
+// take effect, but the clients cannot know that. Greetings and other requests pass.
 func (p *Proxy) DropRepliesTo(text string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,7 +132,7 @@ func (p *Proxy) Delay(d time.Duration) {
 // Reset breaks the existing connections. New ones work.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
-	links := p.links()
+	links := slices.Collect(maps.Keys(p.conns))
 	p.mu.Unlock()
 	for _, l := range links {
 		l.close()
@@ -167,7 +161,7 @@ func (p *Proxy) Blackhole() {
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.drops, p.match, p.matches, p.delay, p.cut, p.refuse, p.answer = 0, nil, 0, 0, false, nil, nil
+	p.match, p.matches, p.delay, p.cut, p.refuse, p.answer = nil, 0, 0, false, nil, nil
 	for _, b := range p.breakpoints {
 		b.Release()
 	}
@@ -178,22 +172,13 @@ func (p *Proxy) Heal() {
 	}
 }
 
-// links returns the open links. The caller holds mu.
-func (p *Proxy) links() []*link {
-	links := make([]*link, 0, len(p.conns))
-	for l := range p.conns {
-		links = append(links, l)
-	}
-	return links
-}
-
 // close ends the proxy and waits for its goroutines.
 func (p *Proxy) close() {
 	for _, g := range p.gates {
 		_ = g.listener.Close() // accept returns
 	}
 	p.mu.Lock()
-	links := p.links()
+	links := slices.Collect(maps.Keys(p.conns))
 	p.conns = nil
 	p.mu.Unlock()
 	for _, l := range links {
@@ -290,10 +275,8 @@ func (p *Proxy) wait(l *link) bool {
 		}
 	}
 	if delay > 0 {
-		t := time.NewTimer(delay)
-		defer t.Stop()
 		select {
-		case <-t.C:
+		case <-time.After(delay):
 		case <-l.done:
 			return false
 		}
@@ -342,10 +325,6 @@ func (p *Proxy) reply(l *link, b []byte) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !lose && p.drops > 0 {
-		p.drops--
-		lose = true
-	}
 	if lose {
 		p.lost++
 	}

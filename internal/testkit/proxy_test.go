@@ -45,7 +45,7 @@ func TestProxyLosesReplies(t *testing.T) {
 	if n, err := through.Incr(ctx, key).Result(); err != nil || n != 3 {
 		t.Errorf("third INCR = %d, %v; want 3: the first two took effect", n, err)
 	}
-	p.DropReplies(1)
+	p.DropRepliesTo("GET", 1)
 	if err := through.Get(ctx, key).Err(); err == nil {
 		t.Error("GET: its reply was not lost")
 	}

@@ -3,6 +3,8 @@ package testkit
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -68,41 +70,38 @@ func removeKeys(tb testing.TB, addr, prefix string) {
 	}
 }
 
-// RedisServer is a redis-server for one test. It has the fields Addr, Dir and Version; Stop, Kill, Pause and Resume act
-// on the process immediately.
+// RedisServer is a [server.Redis] for one test.
 type RedisServer struct {
 	*server.Redis
 	tb testing.TB
 }
 
-// StartRedis starts a redis-server, or the program that [server.EnvRedisProgram] names, for the test, whose end kills
-// it. args are appended to its command line. Unless they say otherwise, as "--appendonly", "yes" does, it keeps nothing
-// on disk.
+// StartRedis is [server.StartRedis] for the test, whose end kills the server.
 func StartRedis(tb testing.TB, args ...string) *RedisServer {
 	tb.Helper()
 	r, err := server.StartRedis(tb.Context(), args...)
-	return ownRedis(tb, r, err)
+	return &RedisServer{own(tb, r, err), tb}
 }
 
 // StartRedisBy is StartRedis for a redis-server that uses the clock.
 func StartRedisBy(tb testing.TB, clock *Clock, args ...string) *RedisServer {
 	tb.Helper()
 	r, err := server.StartRedisBy(tb.Context(), clock.Clock, args...)
-	return ownRedis(tb, r, err)
+	return &RedisServer{own(tb, r, err), tb}
 }
 
-// ownRedis wraps a server for the test, whose end closes it.
-func ownRedis(tb testing.TB, r *server.Redis, err error) *RedisServer {
+// own has the end of the test close a server that was started for it; err is that of the start.
+func own[S io.Closer](tb testing.TB, s S, err error) S {
 	tb.Helper()
 	if err != nil {
-		tb.Fatalf("testkit: start a Redis: %v", err)
+		tb.Fatalf("testkit: start a server: %v", err)
 	}
 	tb.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			tb.Errorf("testkit: close the Redis: %v", err)
+		if err := s.Close(); err != nil {
+			tb.Errorf("testkit: close a server: %v", err)
 		}
 	})
-	return &RedisServer{Redis: r, tb: tb}
+	return s
 }
 
 // Start starts the server again after Stop or Kill, with the same port and directory.
@@ -139,14 +138,12 @@ func StartRedisCluster(tb testing.TB) *RedisServer {
 	if err := client.ClusterAddSlotsRange(ctx, 0, 16383).Err(); err != nil {
 		tb.Fatalf("testkit: give the cluster its slots: %v", err)
 	}
-	// A node takes about a second to form its cluster: poll its state.
-	for deadline := time.Now().Add(clusterPatience); ; time.Sleep(20 * time.Millisecond) {
+	eventually(tb, "a cluster of one node", func() error {
 		info, err := client.ClusterInfo(ctx).Result()
-		if err == nil && strings.Contains(info, "cluster_state:ok") {
-			return r
+		if err == nil && !strings.Contains(info, "cluster_state:ok") {
+			err = errors.New(info)
 		}
-		if time.Now().After(deadline) {
-			tb.Fatalf("testkit: the cluster is not ready: %v: %s", err, info)
-		}
-	}
+		return err
+	})
+	return r
 }

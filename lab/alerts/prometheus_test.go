@@ -32,7 +32,7 @@ type prometheus struct{ url string }
 // instances have been read.
 func watch(tb testing.TB, site *box.Site, alertmanager string) prometheus {
 	tb.Helper()
-	promtool, err := server.PromtoolProgram(tb.Context())
+	promtool, err := server.Program(tb.Context(), "promtool", "prometheus")
 	if err != nil {
 		tb.Fatal(err)
 	}

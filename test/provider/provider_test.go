@@ -295,7 +295,7 @@ func (s *seller) staff() map[string]string { return s.tokenOf(1, authtoken.RoleA
 
 func (s *seller) tokenOf(user int64, role string) map[string]string {
 	s.t.Helper()
-	token, err := authtoken.Sign(rules, user, role, time.Hour, time.Now())
+	token, err := authtoken.Sign(rules, authtoken.Account{User: user, Role: role}, time.Hour, time.Now())
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -101,12 +101,11 @@ func listLetters(ctx context.Context, env wiring.Env) error {
 		if err := printLetters(env.Out, letters); err != nil {
 			return err
 		}
+		next := ""
 		if len(letters) == *n && int64(*n) < total {
-			_, err = fmt.Fprintf(env.Out, "\n%d of %d; the next ones: server deadletter list -n %d -after %s\n",
-				len(letters), total, *n, letters[len(letters)-1].ID)
-			return err
+			next = fmt.Sprintf("; the next ones: server deadletter list -n %d -after %s", *n, letters[*n-1].ID)
 		}
-		_, err = fmt.Fprintf(env.Out, "\n%d of %d\n", len(letters), total)
+		_, err = fmt.Fprintf(env.Out, "\n%d of %d%s\n", len(letters), total, next)
 		return err
 	})
 }
@@ -147,44 +146,35 @@ func fieldsOf(l recorder.DeadLetter) string {
 	return strings.Join(texts, " ")
 }
 
-// letterCommand is a command that changes dead letters.
-type letterCommand struct {
-	ids     []string
-	by, why string
-}
-
-// parseLetterCommand reads the flags and ids of such a command; extra adds flags of its own.
-func parseLetterCommand(env wiring.Env, set *flag.FlagSet, about string) (letterCommand, error) {
+// parseLetters reads the flags of a command that changes the dead letters whose ids are its arguments.
+func parseLetters(env wiring.Env, set *flag.FlagSet, about string) (cmdline.Trail, error) {
 	trail := cmdline.TrailFlags(env.Env, set)
 	if err := cmdline.ParseFlags(env.Env, set, about); err != nil {
-		return letterCommand{}, err
+		return trail, err
 	}
 	for _, id := range set.Args() {
 		if strings.HasPrefix(id, "-") {
-			return letterCommand{}, cmdline.Misuse(set, fmt.Sprintf("%s comes after an id; flags come first", id))
+			return trail, cmdline.Misuse(set, fmt.Sprintf("%s comes after an id; flags come first", id))
 		}
 	}
 	if set.NArg() == 0 {
-		return letterCommand{}, cmdline.Misuse(set, "no id is given; server deadletter list shows them")
+		return trail, cmdline.Misuse(set, "no id is given; server deadletter list shows them")
 	}
-	if err := trail.Check(set); err != nil {
-		return letterCommand{}, err
-	}
-	return letterCommand{ids: set.Args(), by: trail.By(), why: trail.Why()}, nil
+	return trail, trail.Check(set)
 }
 
 func replayLetters(ctx context.Context, env wiring.Env) error {
-	letterCommand, err := parseLetterCommand(env,
-		flag.NewFlagSet("deadletter replay", flag.ContinueOnError), replayHelp)
+	set := flag.NewFlagSet("deadletter replay", flag.ContinueOnError)
+	trail, err := parseLetters(env, set, replayHelp)
 	if err != nil {
 		return err
 	}
 	return wiring.WithTool(ctx, env, func(w *wiring.Tool) error {
-		return eachLetter(env, letterCommand, func(id string) (string, error) {
-			if err := noteLetter(ctx, w, letterCommand, voucher.Replayed, id); err != nil {
+		return eachLetter(env, set.Args(), func(id string) (string, error) {
+			if err := noteLetter(ctx, w, trail, voucher.Replayed, id); err != nil {
 				return "", err
 			}
-			c, err := w.DeadLetters.Replay(ctx, id, letterCommand.by, letterCommand.why)
+			c, err := w.DeadLetters.Replay(ctx, id, trail.By(), trail.Why())
 			return fmt.Sprintf("order %d of user %d is queued again", c.OrderID, c.UserID), err
 		})
 	})
@@ -193,13 +183,13 @@ func replayLetters(ctx context.Context, env wiring.Env) error {
 func discardLetters(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("deadletter discard", flag.ContinueOnError)
 	yes := set.Bool("yes", false, "really discard: it cannot be undone")
-	letterCommand, err := parseLetterCommand(env, set, discardHelp)
+	trail, err := parseLetters(env, set, discardHelp)
 	if err != nil {
 		return err
 	}
 	return wiring.WithTool(ctx, env, func(w *wiring.Tool) error {
 		if !*yes {
-			if err := eachLetter(env, letterCommand, func(id string) (string, error) {
+			if err := eachLetter(env, set.Args(), func(id string) (string, error) {
 				l, err := w.DeadLetters.Find(ctx, id)
 				return wouldDiscard(l), err
 			}); err != nil {
@@ -207,11 +197,11 @@ func discardLetters(ctx context.Context, env wiring.Env) error {
 			}
 			return cmdline.Misuse(set, "nothing was done; -yes does it")
 		}
-		return eachLetter(env, letterCommand, func(id string) (string, error) {
-			if err := noteLetter(ctx, w, letterCommand, voucher.Discarded, id); err != nil {
+		return eachLetter(env, set.Args(), func(id string) (string, error) {
+			if err := noteLetter(ctx, w, trail, voucher.Discarded, id); err != nil {
 				return "", err
 			}
-			l, err := w.DeadLetters.Discard(ctx, id, letterCommand.by, letterCommand.why)
+			l, err := w.DeadLetters.Discard(ctx, id, trail.By(), trail.Why())
 			if err != nil {
 				return "", err
 			}
@@ -225,11 +215,13 @@ func discardLetters(ctx context.Context, env wiring.Env) error {
 
 // noteLetter writes to the audit trail that the command is about to change a dead letter. It returns an error if there
 // is no dead letter with the id.
-func noteLetter(ctx context.Context, w *wiring.Tool, c letterCommand, action voucher.Action, id string) error {
+func noteLetter(
+	ctx context.Context, w *wiring.Tool, trail cmdline.Trail, action voucher.Action, id string,
+) error {
 	if _, err := w.DeadLetters.Find(ctx, id); err != nil {
 		return err
 	}
-	return note(ctx, w, operatorAct{"server deadletter", action, "deadLetter", id, c.by, c.why})
+	return note(ctx, w, "server deadletter", action, voucher.FieldChange{Field: "deadLetter", To: id}, trail)
 }
 
 func wouldDiscard(l recorder.DeadLetter) string {
@@ -248,9 +240,9 @@ func discarded(l recorder.DeadLetter) string {
 }
 
 // eachLetter calls do for each of the letters, prints the results, and returns an error if a call failed.
-func eachLetter(env wiring.Env, w letterCommand, do func(id string) (string, error)) error {
+func eachLetter(env wiring.Env, ids []string, do func(id string) (string, error)) error {
 	var failed []error
-	for _, id := range w.ids {
+	for _, id := range ids {
 		done, err := do(id)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("letter %s: %w", id, err))

@@ -106,8 +106,8 @@ func forceLocks(ctx context.Context, env wiring.Env) error {
 		var failed []error
 		for _, name := range set.Args() {
 			if *yes {
-				err := note(ctx, w, operatorAct{"server locks", voucher.Forced, "lock", name, trail.By(), trail.Why()})
-				if err != nil {
+				what := voucher.FieldChange{Field: "lock", To: name}
+				if err := note(ctx, w, "server locks", voucher.Forced, what, trail); err != nil {
 					failed = append(failed, err)
 					continue
 				}

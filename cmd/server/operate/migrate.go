@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"seckill/cmd/server/wiring"
 	"seckill/internal/config"
@@ -59,16 +60,12 @@ func migrate(ctx context.Context, env wiring.Env, plan bool) error {
 		if err != nil {
 			return err
 		}
-		if len(applied) == 0 {
-			_, err = fmt.Fprintln(env.Out, "the schema is up to date")
-			return err
+		text := "the schema is up to date\n"
+		if len(applied) > 0 {
+			text = "applied " + strings.Join(applied, "\napplied ") + "\n"
 		}
-		for _, name := range applied {
-			if _, err := fmt.Fprintln(env.Out, "applied", name); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err = io.WriteString(env.Out, text)
+		return err
 	})
 }
 

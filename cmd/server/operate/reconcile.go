@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -100,13 +101,13 @@ func reconcile(ctx context.Context, w *wiring.Tool, out io.Writer, id int64, rep
 	if err != nil {
 		return err
 	}
-	if err := printBalances(out, balances, repaired); err != nil {
-		return err
-	}
+	var text strings.Builder
+	text.WriteString(balancesText(balances, repaired))
 	for _, r := range restored {
-		if err := r.print(out, named); err != nil {
-			return err
-		}
+		text.WriteString(r.text(named))
+	}
+	if _, err := io.WriteString(out, text.String()); err != nil {
+		return err
 	}
 	if len(restored) > 0 || slices.ContainsFunc(balances, func(b audit.Balance) bool {
 		return b.Finding != audit.Balanced
@@ -204,12 +205,12 @@ func requestRepair(ctx context.Context, w *wiring.Tool, sale int64, badEpoch int
 	return nil
 }
 
-func printBalances(out io.Writer, balances []audit.Balance, repaired []string) error {
+func balancesText(balances []audit.Balance, repaired []string) string {
 	if len(balances) == 0 {
-		_, err := fmt.Fprintln(out, "there is no sale that Redis must hold")
-		return err
+		return "there is no sale that Redis must hold\n"
 	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table,
 		"VOUCHER\tFINDING\tISSUED\tLEFT IN SQL\tLIVE\tLEFT IN REDIS\tHELD\tWAITING\tDIFFERENCE IN SQL\tIN REDIS\tLOST")
 	for _, b := range balances {
@@ -221,21 +222,14 @@ func printBalances(out io.Writer, balances []audit.Balance, repaired []string) e
 			b.Ledger.Issued, b.Ledger.Stock,
 			b.Ledger.LiveUnits(), b.Redis.Stock, b.Redis.Held(), waiting, b.LedgerDifference, b.RedisDifference, b.Lost)
 	}
-	if err := table.Flush(); err != nil { // it returns earlier errors
-		return err
-	}
+	_ = table.Flush() // a builder takes everything
 	for _, line := range repaired {
-		if _, err := fmt.Fprintln(out, line); err != nil {
-			return err
-		}
+		text.WriteString(line + "\n")
 	}
 	for _, b := range balances {
-		if b.Why == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(out, "voucher %d: %s\n", b.VoucherID, b.Why); err != nil {
-			return err
+		if b.Why != "" {
+			fmt.Fprintf(&text, "voucher %d: %s\n", b.VoucherID, b.Why)
 		}
 	}
-	return nil
+	return text.String()
 }

@@ -75,21 +75,18 @@ func knows(ctx context.Context, w *wiring.Tool, r *remains) (bool, error) {
 	return !v.Sale.Retired, nil
 }
 
-// print prints the sale, and with named its orders.
-func (r remains) print(out io.Writer, named bool) error {
+// text is about the sale, and with named about its orders.
+func (r remains) text(named bool) string {
 	says := fmt.Sprintf("with %d orders, and the database has no such sale: they are gone", len(r.orders))
 	if r.retired {
 		says = "which is over for good in the database: an older Redis was restored"
 	}
-	_, err := fmt.Fprintf(out, "voucher %d: Redis has its sale, %s; keys that nobody needs: %s\n",
+	text := fmt.Sprintf("voucher %d: Redis has its sale, %s; keys that nobody needs: %s\n",
 		r.sale.VoucherID, says, strings.Join(r.keys, " "))
-	if err != nil {
-		return err
+	if named && !r.retired {
+		text += ordersText(r.orders, "it is gone")
 	}
-	if !named || r.retired {
-		return nil
-	}
-	return printOrders(out, r.orders, "it is gone")
+	return text
 }
 
 // printLost prints both sides of each lost decision, of one sale or of all for id 0.
@@ -98,15 +95,14 @@ func printLost(ctx context.Context, w *wiring.Tool, out io.Writer, id int64) err
 	if err != nil {
 		return err
 	}
+	var text strings.Builder
 	for _, l := range lost {
-		_, err := fmt.Fprintf(out, "voucher %d: the database has lost a decision (%s) that Redis had applied; neither "+
+		fmt.Fprintf(&text, "voucher %d: the database has lost a decision (%s) that Redis had applied; neither "+
 			"side is taken, decide anew\n  Redis had     %s\n  the database  %s\n",
 			l.VoucherID, cmp.Or(l.Kind, "not known"), side(l.Redis), side(l.Ledger))
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	_, err = io.WriteString(out, text.String())
+	return err
 }
 
 func side(s voucher.SaleSide) string {
@@ -124,16 +120,15 @@ func printUntraced(ctx context.Context, w *wiring.Tool, out io.Writer, id int64)
 	if err != nil {
 		return err
 	}
-	return printOrders(out, lost, "a rebuild records it anew, unpaid, while units are left")
+	_, err = io.WriteString(out, ordersText(lost, "a rebuild records it anew, unpaid, while units are left"))
+	return err
 }
 
-func printOrders(out io.Writer, orders []order.Claim, becomes string) error {
+func ordersText(orders []order.Claim, becomes string) string {
+	var text strings.Builder
 	for _, c := range orders {
-		_, err := fmt.Fprintf(out, "voucher %d: the order %d of user %d is in Redis alone: %s\n",
+		fmt.Fprintf(&text, "voucher %d: the order %d of user %d is in Redis alone: %s\n",
 			c.VoucherID, c.OrderID, c.UserID, becomes)
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return text.String()
 }

@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -42,17 +43,17 @@ const maxAgeDays = 18_250
 // Token runs the command token.
 func Token(_ context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("token", flag.ContinueOnError)
-	user := set.Int64("user", 0, "the user's `id`, a positive number (required)")
-	role := set.String("role", "", "the `role`: \"admin\", \"merchant\", \"till\", or nothing for a buyer")
-	shop := set.Int64("shop", 0, "the `id` of a merchant's or a till's shop")
-	level := set.Int64("level", 0, "the `level` of a buyer's account, for sales with such a condition")
+	var of authtoken.Account
+	set.Int64Var(&of.User, "user", 0, "the user's `id`, a positive number (required)")
+	set.StringVar(&of.Role, "role", "", "the `role`: \"admin\", \"merchant\", \"till\", or nothing for a buyer")
+	set.Int64Var(&of.Shop, "shop", 0, "the `id` of a merchant's or a till's shop")
+	set.Int64Var(&of.Level, "level", 0, "the `level` of a buyer's account, for sales with such a condition")
 	ageDays := set.Int64("agedays", 0, "how many `days` old a buyer's account is, for sales with such a condition")
 	ttl := set.Duration("ttl", 24*time.Hour, "how long the token is valid")
 	if err := cmdline.Parse(env.Env, set, tokenHelp); err != nil {
 		return err
 	}
-	of := account{*user, *role, *shop, *level, *ageDays}
-	if wrong := of.wrong(); wrong != "" {
+	if wrong := cmp.Or(wrongAccount(of), wrongForBuyer(of, *ageDays)); wrong != "" {
 		return cmdline.Misuse(set, wrong)
 	}
 	if *ttl <= 0 || *ttl > longestTTL {
@@ -67,11 +68,15 @@ func Token(_ context.Context, env wiring.Env) error {
 		return err
 	}
 	rules := wiring.TokenRules(cfg, secret)
-	life, err := chosenLife(set, *ttl, rules.Life(*role))
+	life, err := chosenLife(set, *ttl, rules.Life(of.Role))
 	if err != nil {
 		return err
 	}
-	signed, err := signToken(rules, of, life)
+	now := time.Now()
+	if *ageDays > 0 {
+		of.Since = now.AddDate(0, 0, -int(*ageDays))
+	}
+	signed, err := authtoken.Sign(rules, of, life, now)
 	if err != nil {
 		return err
 	}
@@ -79,40 +84,33 @@ func Token(_ context.Context, env wiring.Env) error {
 	return err
 }
 
-// account is the holder of a token.
-type account struct {
-	user                 int64
-	role                 string
-	shop, level, ageDays int64
-}
-
-// wrong returns a text about the first flag with a value that is not allowed, and the allowed values; "" if all are
-// right.
-func (a account) wrong() string {
-	inShop := a.role == authtoken.RoleTill || a.role == authtoken.RoleMerchant
+// wrongAccount returns a text about the first flag with a value that is not allowed, and the allowed values; "" if all
+// are right.
+func wrongAccount(a authtoken.Account) string {
+	inShop := a.Role == authtoken.RoleTill || a.Role == authtoken.RoleMerchant
 	switch {
-	case a.user < 1 || a.user > voucher.MaxID:
-		return fmt.Sprintf("-user is %d, or missing (allowed: 1 to %d)", a.user, voucher.MaxID)
-	case a.role != "" && a.role != authtoken.RoleAdmin && !inShop:
+	case a.User < 1 || a.User > voucher.MaxID:
+		return fmt.Sprintf("-user is %d, or missing (allowed: 1 to %d)", a.User, voucher.MaxID)
+	case a.Role != "" && a.Role != authtoken.RoleAdmin && !inShop:
 		return fmt.Sprintf("-role is %q (allowed: %q, %q, %q, or nothing for a buyer)",
-			a.role, authtoken.RoleAdmin, authtoken.RoleMerchant, authtoken.RoleTill)
-	case inShop && (a.shop < 1 || a.shop > voucher.MaxID):
-		return fmt.Sprintf("-shop is %d, or missing (a %s needs one: 1 to %d)", a.shop, a.role, voucher.MaxID)
-	case !inShop && a.shop != 0:
+			a.Role, authtoken.RoleAdmin, authtoken.RoleMerchant, authtoken.RoleTill)
+	case inShop && (a.Shop < 1 || a.Shop > voucher.MaxID):
+		return fmt.Sprintf("-shop is %d, or missing (a %s needs one: 1 to %d)", a.Shop, a.Role, voucher.MaxID)
+	case !inShop && a.Shop != 0:
 		return "-shop is for tills and merchants (-role till, -role merchant) only"
 	}
-	return a.wrongForBuyer()
+	return ""
 }
 
-// wrongForBuyer is the part of wrong that checks the flags for buyers only: -level and -agedays.
-func (a account) wrongForBuyer() string {
+// wrongForBuyer is wrongAccount for the flags for buyers only: -level and -agedays.
+func wrongForBuyer(a authtoken.Account, ageDays int64) string {
 	switch {
-	case a.role != "" && (a.level != 0 || a.ageDays != 0):
+	case a.Role != "" && (a.Level != 0 || ageDays != 0):
 		return "-level and -agedays are for buyers (no -role) only"
-	case a.level < 0 || a.level > voucher.MaxID:
-		return fmt.Sprintf("-level is %d (allowed: 0, for none, to %d)", a.level, voucher.MaxID)
-	case a.ageDays < 0 || a.ageDays > maxAgeDays:
-		return fmt.Sprintf("-agedays is %d (allowed: 0, for none, to %d)", a.ageDays, maxAgeDays)
+	case a.Level < 0 || a.Level > voucher.MaxID:
+		return fmt.Sprintf("-level is %d (allowed: 0, for none, to %d)", a.Level, voucher.MaxID)
+	case ageDays < 0 || ageDays > maxAgeDays:
+		return fmt.Sprintf("-agedays is %d (allowed: 0, for none, to %d)", ageDays, maxAgeDays)
 	}
 	return ""
 }
@@ -128,23 +126,6 @@ func secretOf(cfg config.Config) (string, error) {
 			"SECKILL_JWT_SECRET", cfg.Stores.DataDir)
 	}
 	return secret, err
-}
-
-// signToken returns a signed token for an account.
-func signToken(rules authtoken.Rules, a account, life time.Duration) (string, error) {
-	now := time.Now()
-	switch {
-	case a.shop != 0:
-		return authtoken.SignIn(rules, a.user, a.role, a.shop, life, now)
-	case a.role == "" && (a.level > 0 || a.ageDays > 0):
-		since := time.Time{}
-		if a.ageDays > 0 {
-			since = now.AddDate(0, 0, -int(a.ageDays))
-		}
-		return authtoken.SignBuyer(rules, a.user, a.level, since, life, now)
-	default:
-		return authtoken.Sign(rules, a.user, a.role, life, now)
-	}
 }
 
 // chosenLife returns how long a token is valid: ttl; if the flag is not given, at most the role's longest life.

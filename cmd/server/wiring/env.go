@@ -15,9 +15,14 @@ type Env struct {
 	Build telemetry.Build
 }
 
-// NewLogger returns a logger that writes to Err; Out is for results.
-func NewLogger(env Env, cfg config.Config) (*slog.Logger, error) {
-	return telemetry.NewLogger(env.Err, telemetry.LogOptions{
+// Load returns the settings, and a logger that writes to Err; Out is for results.
+func (e Env) Load() (config.Config, *slog.Logger, error) {
+	cfg, err := config.Load(e.Environ)
+	if err != nil {
+		return config.Config{}, nil, err
+	}
+	log, err := telemetry.NewLogger(e.Err, telemetry.LogOptions{
 		Level: cfg.Log.Level, Format: cfg.Log.Format, Instance: cfg.Server.Instance,
 	})
+	return cfg, log, err
 }

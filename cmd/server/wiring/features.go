@@ -14,7 +14,6 @@ import (
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/clientip"
 	"seckill/internal/kit/cmdline"
-	"seckill/internal/order/catalog"
 	"seckill/internal/order/partition"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/installation"
@@ -116,7 +115,11 @@ func FrontFor(
 ) httpkit.Front {
 	return httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}, Streams: streams, Now: time.Now, Zone: cfg.Server.Location,
-		Currency: cfg.Payment.Currency, Address: addresses.Of, ShopOf: shopOf(parts.Catalog),
+		Currency: cfg.Payment.Currency, Address: addresses.Of,
+		ShopOf: func(ctx context.Context, voucherID int64) (int64, error) {
+			v, err := parts.Catalog.Find(ctx, voucherID)
+			return v.ShopID, err
+		},
 		PictureHosts: cfg.HTTP.PictureHosts,
 		Order:        parts.Orders.Order, Orders: shop.OrderPages(parts.Orders, cfg.Payment.Currency),
 	}
@@ -162,12 +165,4 @@ func WarnOfGuards(
 			"vouchers", guarded)
 	}
 	return nil
-}
-
-// shopOf returns a function that finds the shop of a voucher.
-func shopOf(c *catalog.Catalog) func(context.Context, int64) (int64, error) {
-	return func(ctx context.Context, voucherID int64) (int64, error) {
-		v, err := c.Find(ctx, voucherID)
-		return v.ShopID, err
-	}
 }

@@ -86,11 +86,7 @@ func WithLedger(
 func WithAnyLedger(
 	ctx context.Context, env Env, f func(cfg config.Config, ledger Ledger, log *slog.Logger) error,
 ) error {
-	cfg, err := config.Load(env.Environ)
-	if err != nil {
-		return err
-	}
-	log, err := NewLogger(env, cfg)
+	cfg, log, err := env.Load()
 	if err != nil {
 		return err
 	}

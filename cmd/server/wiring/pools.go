@@ -29,13 +29,13 @@ func redisPool(name string, s *redis.PoolStats) telemetry.Pool {
 
 // Bulkheads returns the use, by class of callers, of requests in flight, of connections to the stores, and of calls to
 // payment providers.
-func (s *Stores) Bulkheads(api *httpapi.API, providers func() []bulkhead.Load) func() []telemetry.Bulkhead {
-	return func() []telemetry.Bulkhead {
-		return []telemetry.Bulkhead{
-			{Resource: "providers", Loads: providers()},
-			{Resource: "requests", Loads: api.Load().Requests},
-			{Resource: "ledger", Loads: s.Ledger.DB().Bulkhead().Loads()},
-			{Resource: "redis", Loads: s.Clients.Permits()},
+func (s *Stores) Bulkheads(api *httpapi.API, providers func() []bulkhead.Load) func() map[string][]bulkhead.Load {
+	return func() map[string][]bulkhead.Load {
+		return map[string][]bulkhead.Load{
+			"providers": providers(),
+			"requests":  api.Load().Requests,
+			"ledger":    s.Ledger.DB().Bulkhead().Loads(),
+			"redis":     s.Clients.Permits(),
 		}
 	}
 }

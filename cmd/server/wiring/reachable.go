@@ -27,16 +27,12 @@ const (
 
 // withReachable runs do on the stores that answer (feature.Tools). It returns no error for a store that does not.
 func withReachable(ctx context.Context, env Env, do func(core feature.Core, away error) error) error {
-	cfg, err := config.Load(env.Environ)
+	cfg, log, err := env.Load()
 	if err != nil {
 		return err
 	}
 	if cfg.Embedded() {
 		return feature.ErrEmbedded
-	}
-	log, err := NewLogger(env, cfg)
-	if err != nil {
-		return err
 	}
 	s := &Stores{partitions: partition.Only(0), build: env.Build}
 	defer s.Close(log)

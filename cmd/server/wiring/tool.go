@@ -4,10 +4,8 @@ import (
 	"context"
 	"log/slog"
 
-	"seckill/internal/config"
 	"seckill/internal/feature"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/idworker"
 	"seckill/internal/lock"
 	"seckill/internal/order/service"
 	"seckill/internal/telemetry"
@@ -18,10 +16,8 @@ import (
 type Tool struct {
 	*Shop
 
-	cfg     config.Config
 	members httpkit.Members // of the features
 	Stores  *Stores
-	ids     *idworker.Worker
 	Log     *slog.Logger
 }
 
@@ -36,7 +32,7 @@ func WithTool(ctx context.Context, env Env, do func(w *Tool) error) error {
 }
 
 func openTool(ctx context.Context, env Env) (*Tool, error) {
-	cfg, err := config.Load(env.Environ)
+	cfg, log, err := env.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -44,21 +40,18 @@ func openTool(ctx context.Context, env Env) (*Tool, error) {
 		return nil, feature.ErrEmbedded
 	}
 	cfg.Stores.Migrate, cfg.Stores.Wait = false, false
-	log, err := NewLogger(env, cfg)
-	if err != nil {
-		return nil, err
-	}
-	w := &Tool{cfg: cfg, Log: log}
+	w := &Tool{Log: log}
 	if w.Stores, err = Open(ctx, cfg, env.Build, log); err != nil {
 		return nil, err
 	}
 	sayDatabase(env, w.Stores.Ledger)
 	w.Stores.checkFormats(ctx)
-	if w.ids, err = w.Stores.OrderIDs(ctx, cfg, log); err != nil {
+	ids, err := w.Stores.OrderIDs(ctx, cfg, log)
+	if err != nil {
 		w.Stores.Close(log)
 		return nil, err
 	}
-	w.Shop = OpenShop(cfg, w.Stores, w.ids, service.Providers{}, telemetry.NewMetrics(env.Build), log)
+	w.Shop = OpenShop(cfg, w.Stores, ids, service.Providers{}, telemetry.NewMetrics(env.Build), log)
 	if w.members, err = useHooks(Core(cfg, w.Stores, w.Shop, httpkit.Front{}, log), w.Stores.Ledger); err != nil {
 		w.Close(ctx)
 		return nil, err

@@ -11,7 +11,6 @@ import (
 	"math/big"
 	"net/http"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -129,13 +128,9 @@ func (l *login) me(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusUnauthorized, envelope{ErrorMsg: "请先登录"})
 		return
 	}
-	id, err := strconv.ParseInt(number, 10, 64)
-	if err != nil {
-		answer(w, http.StatusUnauthorized, envelope{ErrorMsg: "请先登录"})
-		return
-	}
 	answer(w, http.StatusOK, envelope{
-		Success: true, Data: fmt.Appendf(nil, `{"id":%d,"nickName":"user_%s","icon":""}`, id, number[len(number)-4:]),
+		Success: true,
+		Data:    fmt.Appendf(nil, `{"id":%s,"nickName":"user_%s","icon":""}`, number, number[len(number)-4:]),
 	})
 }
 

@@ -147,7 +147,8 @@ func (s *Sessions) Exchange(ctx context.Context, token string, purpose Purpose) 
 		return Session{}, issuers.Refuse("its user signed in longer ago than a session of the role may last")
 	}
 	signed, err := authtoken.SignSession(s.rules, authtoken.Session{
-		Account: user, Role: role, Shop: shop, Level: who.Level, Since: who.Since, SignedIn: signedIn, Until: until,
+		Account:  authtoken.Account{User: user, Role: role, Shop: shop, Level: who.Level, Since: who.Since},
+		SignedIn: signedIn, Until: until,
 	}, now)
 	if err != nil {
 		return Session{}, err

@@ -158,3 +158,12 @@ func TestRedeemableWithoutRedemption(t *testing.T) {
 		}
 	}
 }
+
+// withMember has coupons as the function returns them; nil: there is no such feature.
+func withMember(coupon func(context.Context, order.Order, bool) (any, error)) func(*setup) {
+	return func(cfg *setup) {
+		if cfg.Members["coupon"] = (httpkit.Member{Order: coupon}); coupon == nil {
+			delete(cfg.Members, "coupon")
+		}
+	}
+}

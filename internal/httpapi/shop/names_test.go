@@ -7,15 +7,13 @@ import (
 
 // Names of testkit/shoptest, as the tests of this folder use them.
 const (
-	adminID          = shoptest.AdminID
-	buyerID          = shoptest.BuyerID
-	eventsPath       = shoptest.EventsPath
-	maskedCode       = shoptest.MaskedCode
-	orderID          = shoptest.OrderID
-	ordinaryDocument = shoptest.OrdinaryDocument
-	raceAllocs       = shoptest.RaceAllocs
-	seckillDocument  = shoptest.SeckillDocument
-	wholeCode        = shoptest.WholeCode
+	adminID    = shoptest.AdminID
+	buyerID    = shoptest.BuyerID
+	eventsPath = shoptest.EventsPath
+	maskedCode = shoptest.MaskedCode
+	orderID    = shoptest.OrderID
+	raceAllocs = shoptest.RaceAllocs
+	wholeCode  = shoptest.WholeCode
 )
 
 type (
@@ -42,7 +40,6 @@ type (
 
 var (
 	asAdmin         = shoptest.AsAdmin
-	asBoth          = shoptest.AsBoth
 	begin           = shoptest.Begin
 	busy            = shoptest.Busy
 	buying          = shoptest.Buying
@@ -64,7 +61,6 @@ var (
 	ordinaryVoucher = shoptest.OrdinaryVoucher
 	press           = shoptest.Press
 	read            = shoptest.Read
-	readPage        = shoptest.ReadPage
 	redisNoon       = shoptest.RedisNoon
 	saleStats       = shoptest.SaleStats
 	saturate        = shoptest.Saturate
@@ -76,7 +72,6 @@ var (
 	vouchersDown    = shoptest.VouchersDown
 	wantProblem     = shoptest.WantProblem
 	withCoupon      = shoptest.WithCoupon
-	withMember      = shoptest.WithMember
 	withListings    = shoptest.WithListings
 	withLog         = shoptest.WithLog
 	withPurchases   = shoptest.WithPurchases

@@ -2,10 +2,12 @@ package shop_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -468,4 +470,35 @@ func TestStaleOrders(t *testing.T) {
 		w.Body.String() != want {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
+}
+
+// page is a page of orders, read back.
+type page struct {
+	Data []struct {
+		ID string `json:"id"`
+	} `json:"data"`
+	Total int    `json:"total"`
+	Next  string `json:"next"`
+}
+
+// readPage reads a page of orders back.
+func readPage(tb testing.TB, w *httptest.ResponseRecorder) page {
+	tb.Helper()
+	if w.Code != http.StatusOK {
+		tb.Fatalf("answer is %d %s", w.Code, w.Body)
+	}
+	var p page
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+		tb.Fatalf("answer %q: %v", w.Body, err)
+	}
+	return p
+}
+
+// asBoth makes a GET request as an admin where the route is an admin's, else as the buyer.
+func asBoth(tb testing.TB, a *API, target string) *httptest.ResponseRecorder {
+	tb.Helper()
+	if strings.HasPrefix(target, "/admin/") {
+		return asAdmin(tb, a, request{Method: http.MethodGet, Target: target})
+	}
+	return do(tb, a, request{Method: http.MethodGet, Target: target})
 }

@@ -366,3 +366,16 @@ func TestOffTheShelf(t *testing.T) {
 		t.Errorf("an admin: %d %s", w.Code, w.Body)
 	}
 }
+
+// What a voucher of each kind looks like to clients.
+const (
+	ordinaryDocument = `"id":1,"shopId":2,"title":"a \u003cb\u003e",` +
+		`"subTitle":"","rules":"","payValue":0,"actualValue":100,"currency":"CNY","payWithinSeconds":60,"type":0,` +
+		`"status":1,` +
+		`"createTime":"2026-01-02T12:00:00.000Z","updateTime":"2026-01-02T12:00:00.000Z"`
+	seckillDocument = `"id":9007199254740991,"shopId":2,"title":"券","subTitle":"s",` +
+		`"rules":"r","payValue":1000,"actualValue":10000,"currency":"CNY","payWithinSeconds":900,"type":1,` +
+		`"status":1,"stock":3,"issued":10,"beginTime":"2026-01-02T12:00:00.000Z",` +
+		`"endTime":"2026-01-02T13:00:00.500Z",` +
+		`"saleState":"on_sale","createTime":"2026-01-02T12:00:00.000Z","updateTime":"2026-01-02T12:00:00.000Z"`
+)

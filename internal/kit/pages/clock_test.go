@@ -62,7 +62,7 @@ assert.ok(error(c) <= 50, 'wrong by ' + error(c) + ' ms after a slow answer');
 // takes as long as the way back, the error is at most 50 ms; otherwise half the difference.
 func TestServerClock(t *testing.T) {
 	t.Parallel()
-	node, err := server.NodeProgram(t.Context())
+	node, err := server.Program(t.Context(), "node", "nodejs")
 	if err != nil {
 		t.Fatal(err)
 	}

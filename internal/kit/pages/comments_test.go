@@ -48,7 +48,7 @@ func TestServedWithoutComments(t *testing.T) {
 // test/apart/browser run the stripped scripts.
 func TestScriptsWithoutComments(t *testing.T) {
 	t.Parallel()
-	node, err := server.NodeProgram(t.Context())
+	node, err := server.Program(t.Context(), "node", "nodejs")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,11 +36,7 @@ func TestSandbox(t *testing.T) {
 	inbox := try.NewInbox(notices.Read)
 	taking := httptest.NewServer(inbox)
 	t.Cleanup(taking.Close)
-	pages, err := sandbox.NewPages(provider, notices, taking.URL, "", nil, taking.Client(), quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := httptest.NewServer(pages)
+	shown := httptest.NewServer(sandbox.NewPages(provider, notices, taking.URL, "", nil, taking.Client(), quiet))
 	t.Cleanup(shown.Close)
 	results := try.Run(t.Context(), try.Subject{
 		Provider: provider, Inbox: inbox, Currency: "CNY", Amount: 1000, Wait: time.Minute,

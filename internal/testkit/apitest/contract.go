@@ -43,7 +43,9 @@ type State struct {
 }
 
 // Ask sends a request, after altering it, to an API, and compares the answer with the description.
-type Ask func(t *testing.T, api http.Handler, req Request, alter ...func(*http.Request))
+type Ask func(
+	t *testing.T, api http.Handler, req Request, alter ...func(*http.Request),
+) *httptest.ResponseRecorder
 
 // Contract compares routes with their description.
 type Contract struct {
@@ -158,13 +160,7 @@ type provoker struct {
 }
 
 // ask sends a request to an API, checks the answer against the description, and records it.
-func (p *provoker) ask(t *testing.T, api http.Handler, req Request, alter ...func(*http.Request)) {
-	t.Helper()
-	p.answer(t, api, req, alter...)
-}
-
-// answer is ask with the answer.
-func (p *provoker) answer(
+func (p *provoker) ask(
 	t *testing.T, api http.Handler, req Request, alter ...func(*http.Request),
 ) *httptest.ResponseRecorder {
 	t.Helper()

@@ -39,8 +39,8 @@ func (p *provoker) askWithKeys(t *testing.T, open func(State) http.Handler, good
 	key := func(value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(keyHeader, value) }
 	}
-	plain := p.answer(t, open(State{}), good).Code
-	if w := p.answer(t, open(State{}), good, key("a-key")); w.Code != plain {
+	plain := p.ask(t, open(State{}), good).Code
+	if w := p.ask(t, open(State{}), good, key("a-key")); w.Code != plain {
 		t.Errorf("with a key: %d %s", w.Code, w.Body)
 	}
 	if creates := slices.Contains(p.operation.Outcomes(), "201"); creates && r.Access == httpkit.ForAdmins &&
@@ -53,7 +53,7 @@ func (p *provoker) askWithKeys(t *testing.T, open func(State) http.Handler, good
 	if !p.operation.TakesKey() {
 		t.Errorf("%s is not described", keyHeader)
 	}
-	w := p.answer(t, open(State{}), good, key("a key"))
+	w := p.ask(t, open(State{}), good, key("a key"))
 	if w.Code != http.StatusBadRequest || contract.CodeOf(w.Body.Bytes()) != "INVALID" ||
 		!strings.Contains(w.Body.String(), `"field":"`+keyHeader+`"`) {
 		t.Errorf("with a malformed key: %d %s", w.Code, w.Body)
@@ -61,10 +61,10 @@ func (p *provoker) askWithKeys(t *testing.T, open func(State) http.Handler, good
 	if r.Again == nil {
 		return
 	}
-	if w := p.answer(t, open(State{Made: madeID}), good, key("a-key")); w.Code != plain {
+	if w := p.ask(t, open(State{Made: madeID}), good, key("a-key")); w.Code != plain {
 		t.Errorf("repeated: %d %s", w.Code, w.Body)
 	}
-	if w := p.answer(t, open(State{Made: "x"}), good, key("a-key")); w.Code != http.StatusInternalServerError {
+	if w := p.ask(t, open(State{Made: "x"}), good, key("a-key")); w.Code != http.StatusInternalServerError {
 		t.Errorf("a row that makes no sense: %d %s", w.Code, w.Body)
 	}
 }

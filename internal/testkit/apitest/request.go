@@ -73,34 +73,29 @@ func (req Request) HTTP(tb testing.TB, ctx context.Context) *http.Request {
 // Token returns a token of a user with a role.
 func Token(tb testing.TB, userID int64, role string) string {
 	tb.Helper()
-	s, err := authtoken.Sign(rules(), userID, role, time.Hour, Noon())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
+	return signed(tb, authtoken.Account{User: userID, Role: role})
 }
 
 // TillToken returns the token of a till.
 func TillToken(tb testing.TB) string {
 	tb.Helper()
-	s, err := authtoken.SignIn(rules(), TillID, authtoken.RoleTill, ShopID, time.Hour, Noon())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
+	return signed(tb, authtoken.Account{User: TillID, Role: authtoken.RoleTill, Shop: ShopID})
 }
 
 // MerchantToken returns the token of a merchant of a shop.
 func MerchantToken(tb testing.TB, shopID int64) string {
 	tb.Helper()
-	s, err := authtoken.SignIn(rules(), MerchantID, authtoken.RoleMerchant, shopID, time.Hour, Noon())
+	return signed(tb, authtoken.Account{User: MerchantID, Role: authtoken.RoleMerchant, Shop: shopID})
+}
+
+func signed(tb testing.TB, of authtoken.Account) string {
+	tb.Helper()
+	s, err := authtoken.Sign(authtoken.Rules{Secret: []byte(Secret)}, of, time.Hour, Noon())
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return s
 }
-
-func rules() authtoken.Rules { return authtoken.Rules{Secret: []byte(Secret)} }
 
 // tokenFor returns a token that may use the route. TestAccess of httpapi tests which tokens may.
 func tokenFor(tb testing.TB, access httpkit.Access) string {

@@ -32,7 +32,7 @@ func (p *provoker) askStrangely(t *testing.T, open func(State) http.Handler, goo
 	if good.Target == "" {
 		good.Target = r.Path
 	}
-	plain := p.answer(t, open(State{}), good).Code
+	plain := p.ask(t, open(State{}), good).Code
 	inQuery := good
 	if inQuery.Target += "?"; strings.Contains(good.Target, "?") {
 		inQuery.Target = good.Target + "&"
@@ -45,7 +45,7 @@ func (p *provoker) askStrangely(t *testing.T, open func(State) http.Handler, goo
 		asked["body"] = inBody
 	}
 	for where, req := range asked {
-		w := p.answer(t, open(State{}), req)
+		w := p.ask(t, open(State{}), req)
 		refused := w.Code == http.StatusBadRequest && contract.CodeOf(w.Body.Bytes()) == "INVALID" &&
 			strings.Contains(w.Body.String(), `"field":"`+stranger+`"`)
 		if r.Strict() && !refused || !r.Strict() && w.Code != plain {
@@ -56,7 +56,7 @@ func (p *provoker) askStrangely(t *testing.T, open func(State) http.Handler, goo
 		return
 	}
 	for _, good.Body = range []string{"{}", "null", " "} { // count as no body
-		if w := p.answer(t, open(State{}), good); w.Code != plain {
+		if w := p.ask(t, open(State{}), good); w.Code != plain {
 			t.Errorf("with %q: %d %s", good.Body, w.Code, w.Body)
 		}
 	}

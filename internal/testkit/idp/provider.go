@@ -24,13 +24,12 @@ type Provider struct {
 
 	serving *httptest.Server // replaced by Resume
 
-	mu      sync.Mutex
-	key     Key // the current one
-	number  int // its kid
-	set     []byte
-	broken  http.HandlerFunc
-	fetches int
-	login   login
+	mu     sync.Mutex
+	key    Key // the current one
+	number int // its kid
+	set    []byte
+	broken http.HandlerFunc
+	login  login
 }
 
 // Start starts a provider, until the test ends.
@@ -70,7 +69,6 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.mu.Lock()
-	p.fetches++
 	broken, set := p.broken, p.set
 	p.mu.Unlock()
 	if broken != nil {
@@ -95,13 +93,6 @@ func (p *Provider) Break(answer http.HandlerFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.broken = answer
-}
-
-// Fetches returns how often the keys were asked for.
-func (p *Provider) Fetches() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.fetches
 }
 
 // Issuer is the provider's name in its tokens.

@@ -13,11 +13,6 @@ import (
 // source is a package source of Debian, by its suite.
 const source = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian %s main\n"
 
-// unpackUnstable unpacks packages of Debian unstable, for software that no release has yet.
-func unpackUnstable(ctx context.Context, apt, dir string, packages []string) error {
-	return unpackSuite(ctx, apt, dir, "sid", packages, unpack)
-}
-
 // unpackSuite unpacks packages of a suite of Debian with all their dependencies into the directory's folder root. It
 // does not change the system.
 func unpackSuite(
@@ -68,7 +63,7 @@ func unpackOnce(
 	}
 	apt := find("apt-get")
 	if apt == "" || find("dpkg-deb") == "" {
-		return "", fmt.Errorf("%w (and this is not a system with apt-get)", ErrNotInstalled)
+		return "", fmt.Errorf("%w (and this is not a system with apt-get)", errNotInstalled)
 	}
 	fmt.Fprintf(os.Stderr, "unpacking %s into %s …\n", name, final)
 	half, err := os.MkdirTemp(cache, name+".half-")
@@ -77,7 +72,7 @@ func unpackOnce(
 	}
 	defer func() { _ = os.RemoveAll(half) }() // whole or not at all
 	if err := fetch(ctx, apt, half); err != nil {
-		return "", fmt.Errorf("%w: %w", ErrNotInstalled, err)
+		return "", fmt.Errorf("%w: %w", errNotInstalled, err)
 	}
 	return final, os.Rename(filepath.Join(half, "root"), final)
 }

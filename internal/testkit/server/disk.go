@@ -16,7 +16,7 @@ import (
 // server, which therefore cannot be restarted. It works only on Linux, without root if users may create namespaces.
 func StartMariaDBOnDisk(ctx context.Context, megabytes int, args ...string) (*MariaDB, error) {
 	if find("unshare") == "" {
-		return nil, fmt.Errorf("unshare is %w; install util-linux", ErrNotInstalled)
+		return nil, fmt.Errorf("unshare is %w; install util-linux", errNotInstalled)
 	}
 	return startMariaDB(ctx, func(m *MariaDB) error {
 		m.disk = filepath.Join(m.Dir, "disk")

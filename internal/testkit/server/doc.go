@@ -9,8 +9,8 @@
 //
 // # What can go wrong
 //
-//   - A program is not installed: [RedisProgram] and [MariaDBPrograms] install it with apt-get if they can (as root on
-//     a Debian-like system); otherwise they return [ErrNotInstalled] and say what to do.
+//   - A program is not installed: it is installed with apt-get if possible (as root on a Debian-like system); otherwise
+//     the error says what to do.
 //   - Redis 8, Valkey, MariaDB 11 and MySQL 9 are not in every release of Debian: if [EnvRedisProgram] or
 //     [EnvMySQLProgram] names one, it is unpacked from unstable into the user's cache directory, with its libraries,
 //     without changing the system. It is never updated: remove the directory to get a newer version.

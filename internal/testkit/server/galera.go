@@ -200,7 +200,7 @@ func galeraPrograms(ctx context.Context) (scripts string, err error) {
 		return "", fmt.Errorf(
 			"galera-4, rsync or lsof is %w; install them (Debian: apt-get install galera-4 rsync lsof)", err)
 	}
-	daemon, _, err := MariaDBPrograms(ctx)
+	daemon, _, err := mariaDBPrograms(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -4,21 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 )
 
 // InstallEngine installs Docker's engine with what it runs, and the programs that give it a network of its own.
 func InstallEngine(ctx context.Context) error {
+	programs := []string{"dockerd", "docker", "containerd", "runc", "iptables", "unshare", "tini", "ip"}
 	look := func() bool {
-		for _, name := range []string{"dockerd", "docker", "containerd", "runc", "iptables", "unshare", "tini", "ip"} {
-			if find(name) == "" {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(programs, func(name string) bool { return find(name) == "" })
 	}
 	packages := []string{"docker.io", "containerd", "runc", "iptables", "tini", "iproute2", "util-linux"}
 	if err := ensure(ctx, look, packages); err != nil {
@@ -74,5 +70,5 @@ done`
 		CombinedOutput(); err != nil {
 		return fmt.Errorf("unpack %s: %w: %s", dir, err, tail(out, 600))
 	}
-	return os.Chmod(root, fs.FileMode(0o755))
+	return os.Chmod(root, 0o755)
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +10,9 @@ import (
 	"strings"
 )
 
-// ErrNotInstalled means that a program is missing and could not be installed. The error that wraps it says what to
+// errNotInstalled means that a program is missing and could not be installed. The error that wraps it says what to
 // install or which environment variable to set instead.
-var ErrNotInstalled = errors.New("not installed")
+var errNotInstalled = errors.New("not installed")
 
 // extraDirs are searched after PATH, because daemons are often outside a user's PATH.
 var extraDirs = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/opt/homebrew/bin"}
@@ -33,30 +32,34 @@ func find(names ...string) string {
 	return ""
 }
 
-// RedisProgram returns the path of redis-server, installing it if possible, or of the program that [EnvRedisProgram]
-// names.
-func RedisProgram(ctx context.Context) (string, error) {
+// Program returns the path of a program, installing it with Debian's packages if possible.
+func Program(ctx context.Context, name string, packages ...string) (string, error) {
+	if err := ensure(ctx, func() bool { return find(name) != "" }, packages); err != nil {
+		return "", fmt.Errorf("%s is %w; install it (Debian: apt-get install %s)",
+			name, err, strings.Join(packages, " "))
+	}
+	return find(name), nil
+}
+
+// redisProgram returns the path of redis-server, or of the program that [EnvRedisProgram] names.
+func redisProgram(ctx context.Context) (string, error) {
 	if path, err := chosenProgram(ctx, EnvRedisProgram, newerRedis()); path != "" || err != nil {
 		return path, err
 	}
-	look := func() bool { return find("redis-server") != "" }
-	if err := ensure(ctx, look, []string{"redis-server"}); err != nil {
-		return "", fmt.Errorf("redis-server is %w; install it (Debian: apt-get install redis-server), "+
-			"or set %s to the host:port of a running Redis 7", err, EnvRedisAddr)
+	path, err := Program(ctx, "redis-server", "redis-server")
+	if err != nil {
+		err = fmt.Errorf("%w, or set %s to the host:port of a running Redis 7", err, EnvRedisAddr)
 	}
-	return find("redis-server"), nil
+	return path, err
 }
 
-// MariaDBPrograms returns the paths of mariadbd and mariadb-install-db, installing them if possible. If
+// mariaDBPrograms returns the paths of mariadbd and mariadb-install-db, installing them if possible. If
 // [EnvMySQLProgram] is set, they are those of its program; with a MySQL there is no file at installDB.
-func MariaDBPrograms(ctx context.Context) (daemon, installDB string, err error) {
+func mariaDBPrograms(ctx context.Context) (daemon, installDB string, err error) {
 	if daemon, err = chosenProgram(ctx, EnvMySQLProgram, newerMySQL()); daemon != "" || err != nil {
 		return daemon, filepath.Join(baseOf(daemon), "bin", "mariadb-install-db"), err
 	}
-	paths := func() (string, string) {
-		return find("mariadbd"), find("mariadb-install-db")
-	}
-	look := func() bool { d, i := paths(); return d != "" && i != "" }
+	look := func() bool { return find("mariadbd") != "" && find("mariadb-install-db") != "" }
 	// The core packages contain the programs without a system service; older systems only have the complete server.
 	err = ensure(ctx, look, []string{"mariadb-server-core", "mariadb-client-core"}, []string{"mariadb-server"})
 	if err != nil {
@@ -64,79 +67,32 @@ func MariaDBPrograms(ctx context.Context) (daemon, installDB string, err error) 
 			"(Debian: apt-get install mariadb-server), or set %s to the DSN of a running MariaDB or MySQL, "+
 			"such as user:password@tcp(127.0.0.1:3306)/", err, EnvMySQLDSN)
 	}
-	daemon, installDB = paths()
-	return daemon, installDB, nil
+	return find("mariadbd"), find("mariadb-install-db"), nil
 }
 
 // ChromiumProgram returns the path of Chromium's headless shell, installing it with Chinese fonts if possible, or else
 // of a full Chromium or Chrome, which takes twice as long: even without a desktop, it draws a browser around each page.
 func ChromiumProgram(ctx context.Context) (string, error) {
 	const shell = "chromium-headless-shell"
-	err := ensure(ctx, func() bool { return find(shell) != "" }, []string{shell, "fonts-noto-cjk"})
+	path, err := Program(ctx, shell, shell, "fonts-noto-cjk")
 	if err == nil {
-		return find(shell), nil
+		return path, nil
 	}
 	if other := find("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"); other != "" {
 		return other, nil
 	}
-	return "", fmt.Errorf("chromium is %w; install it (Debian: apt-get install %s fonts-noto-cjk)", err, shell)
-}
-
-// SpreadsheetProgram returns the path of Gnumeric's ssconvert, installing it if possible.
-func SpreadsheetProgram(ctx context.Context) (string, error) {
-	look := func() bool { return find("ssconvert") != "" }
-	if err := ensure(ctx, look, []string{"gnumeric"}); err != nil {
-		return "", fmt.Errorf("ssconvert is %w; install it (Debian: apt-get install gnumeric)", err)
-	}
-	return find("ssconvert"), nil
-}
-
-// LibreOfficeProgram returns the path of LibreOffice's soffice, installing it with Calc if possible.
-func LibreOfficeProgram(ctx context.Context) (string, error) {
-	look := func() bool { return find("soffice") != "" }
-	if err := ensure(ctx, look, []string{"libreoffice-calc"}); err != nil {
-		return "", fmt.Errorf("soffice is %w; install it (Debian: apt-get install libreoffice-calc)", err)
-	}
-	return find("soffice"), nil
-}
-
-// PromtoolProgram returns the path of Prometheus's promtool, installing it if possible.
-func PromtoolProgram(ctx context.Context) (string, error) {
-	look := func() bool { return find("promtool") != "" }
-	if err := ensure(ctx, look, []string{"prometheus"}); err != nil {
-		return "", fmt.Errorf(
-			"promtool is %w; install it (Debian: apt-get install prometheus; its service need not run)", err)
-	}
-	return find("promtool"), nil
+	return "", err
 }
 
 // AlertmanagerPrograms returns the paths of Alertmanager and amtool, installing them if possible.
 func AlertmanagerPrograms(ctx context.Context) (manager, tool string, err error) {
 	names := []string{"prometheus-alertmanager", "alertmanager"} // Debian's, and its own
-	look := func() bool { return (find(names[0]) != "" || find(names[1]) != "") && find("amtool") != "" }
-	if err := ensure(ctx, look, []string{"prometheus-alertmanager"}); err != nil {
+	look := func() bool { return find(names...) != "" && find("amtool") != "" }
+	if err := ensure(ctx, look, names[:1]); err != nil {
 		return "", "", fmt.Errorf("alertmanager is %w; install it (Debian: apt-get install prometheus-alertmanager; "+
 			"its service need not run)", err)
 	}
-	return cmp.Or(find(names[0]), find(names[1])), find("amtool"), nil
-}
-
-// NodeProgram returns the path of Node.js, installing it if possible.
-func NodeProgram(ctx context.Context) (string, error) {
-	look := func() bool { return find("node") != "" }
-	if err := ensure(ctx, look, []string{"nodejs"}); err != nil {
-		return "", fmt.Errorf("node is %w; install Node.js 18 or later", err)
-	}
-	return find("node"), nil
-}
-
-// NginxProgram returns the path of nginx, installing it if possible.
-func NginxProgram(ctx context.Context) (string, error) {
-	look := func() bool { return find("nginx") != "" }
-	if err := ensure(ctx, look, []string{"nginx"}); err != nil {
-		return "", fmt.Errorf("nginx is %w; install it (Debian: apt-get install nginx; its service need not run)", err)
-	}
-	return find("nginx"), nil
+	return find(names...), find("amtool"), nil
 }
 
 // ensure installs the first package set that apt-get accepts, unless found returns true. Concurrent processes wait for
@@ -147,11 +103,11 @@ func ensure(ctx context.Context, found func() bool, packageSets ...[]string) err
 	}
 	apt := find("apt-get")
 	if apt == "" || os.Geteuid() != 0 {
-		return fmt.Errorf("%w (and this is not root on a system with apt-get)", ErrNotInstalled)
+		return fmt.Errorf("%w (and this is not root on a system with apt-get)", errNotInstalled)
 	}
 	unlock, err := lockFile(ctx, filepath.Join(os.TempDir(), "seckill-testkit-install.lock"))
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNotInstalled, err)
+		return fmt.Errorf("%w: %w", errNotInstalled, err)
 	}
 	defer unlock()
 	if found() { // another process installed it meanwhile
@@ -159,7 +115,7 @@ func ensure(ctx context.Context, found func() bool, packageSets ...[]string) err
 	}
 	allow, err := forbidServices()
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNotInstalled, err)
+		return fmt.Errorf("%w: %w", errNotInstalled, err)
 	}
 	defer allow()
 
@@ -172,7 +128,7 @@ func ensure(ctx context.Context, found func() bool, packageSets ...[]string) err
 		}
 		errs = append(errs, err)
 	}
-	return fmt.Errorf("%w: %w", ErrNotInstalled, errors.Join(errs...))
+	return fmt.Errorf("%w: %w", errNotInstalled, errors.Join(errs...))
 }
 
 // aptGet runs apt-get without questions. Its error includes the end of the output.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -28,12 +27,9 @@ const mysqlName = "MySQL"
 
 // MariaDB is one process of mariadbd, or of mysqld. Its methods are not safe for concurrent use.
 type MariaDB struct {
-	Addr     string // host:port, the same after every Start
-	Dir      string // the directory of its files
-	Name     string // "MariaDB" or "MySQL"
-	Version  string // such as "10.11.6"
+	database
+
 	password string // of the user "seckill", which has all rights
-	proc     *process
 	disk     string // the mount point for StartMariaDBOnDisk; else ""
 }
 
@@ -46,21 +42,17 @@ func StartMariaDB(ctx context.Context, args ...string) (*MariaDB, error) {
 
 // startMariaDB is StartMariaDB with a change of the command line before each try.
 func startMariaDB(ctx context.Context, change func(*MariaDB) error, args []string) (*MariaDB, error) {
-	daemon, installDB, err := MariaDBPrograms(ctx)
+	daemon, installDB, err := mariaDBPrograms(ctx)
 	if err != nil {
 		return nil, err
 	}
-	name, version, err := describe(ctx, daemon)
+	d, err := newDatabase(ctx, "mariadb", daemon)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newProcess("mariadb", daemon)
-	if err != nil {
-		return nil, err
-	}
-	m := &MariaDB{Dir: p.dir.path, Name: name, Version: version, password: rand.Text(), proc: p}
+	m := &MariaDB{database: d, password: rand.Text()}
 	if err := m.run(ctx, daemon, installDB, args, change); err != nil {
-		return nil, errors.Join(err, p.close())
+		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
 }
@@ -116,21 +108,6 @@ func (m *MariaDB) Start(ctx context.Context) error {
 	return m.proc.start(ctx, func(ctx context.Context) error { return PingMySQL(ctx, m.DSN("")) })
 }
 
-// Stop shuts the server down with SIGTERM.
-func (m *MariaDB) Stop() { m.proc.stop() }
-
-// Kill ends the server with SIGKILL.
-func (m *MariaDB) Kill() { m.proc.kill() }
-
-// Pause stops the process with SIGSTOP: connections stay open but get no answers until Resume.
-func (m *MariaDB) Pause() { m.proc.signal(syscall.SIGSTOP) }
-
-// Resume continues a paused server.
-func (m *MariaDB) Resume() { m.proc.signal(syscall.SIGCONT) }
-
-// Close kills the server and removes its directory.
-func (m *MariaDB) Close() error { return m.proc.close() }
-
 // DSN returns the DSN for an existing schema; "" means no schema.
 func (m *MariaDB) DSN(schema string) string {
 	c := mysql.NewConfig()
@@ -170,13 +147,18 @@ func exec1(ctx context.Context, dsn, statement string) (*mysql.Config, error) {
 	outside := c.Clone()
 	outside.DBName = ""
 	outside.Logger = &mysql.NopLogger{} // a server that does not answer yet is expected
-	connector, err := mysql.NewConnector(outside)
+	return c, execAs(ctx, outside, statement)
+}
+
+// execAs runs statements on a new connection.
+func execAs(ctx context.Context, c *mysql.Config, statements string) error {
+	connector, err := mysql.NewConnector(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	db := sql.OpenDB(connector)
-	_, err = db.ExecContext(ctx, statement)
-	return c, errors.Join(err, db.Close())
+	_, err = db.ExecContext(ctx, statements)
+	return errors.Join(err, db.Close())
 }
 
 // asRoot returns the option that mariadbd requires to run as root.

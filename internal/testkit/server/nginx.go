@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -20,7 +19,7 @@ type Nginx struct {
 
 // StartNginx starts nginx. conf returns the configuration for a listening address and a directory for files.
 func StartNginx(ctx context.Context, conf func(addr, dir string) string) (*Nginx, error) {
-	path, err := NginxProgram(ctx)
+	path, err := Program(ctx, "nginx", "nginx")
 	if err != nil {
 		return nil, err
 	}
@@ -51,12 +50,7 @@ func StartNginx(ctx context.Context, conf func(addr, dir string) string) (*Nginx
 
 // ping returns nil if nginx answers HTTP.
 func (n *Nginx) ping(ctx context.Context) error {
-	client := &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, n.Addr)
-		},
-	}}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.Addr+"/", http.NoBody)
 	if err != nil {
 		return err

@@ -136,11 +136,5 @@ func (s *Schema) exec(ctx context.Context, statements []string) error {
 		return err
 	}
 	c.MultiStatements = true
-	connector, err := mysql.NewConnector(c)
-	if err != nil {
-		return err
-	}
-	db := sql.OpenDB(connector)
-	_, err = db.ExecContext(ctx, strings.Join(statements, ";"))
-	return errors.Join(err, db.Close())
+	return execAs(ctx, c, strings.Join(statements, ";"))
 }

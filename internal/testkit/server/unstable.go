@@ -77,7 +77,7 @@ func chosenProgram(ctx context.Context, env string, newer map[string]unstable) (
 // path returns the path of the unpacked program.
 func (u unstable) path(ctx context.Context, name string) (string, error) {
 	root, err := unpackOnce(ctx, "unstable-"+name, func(ctx context.Context, apt, dir string) error {
-		if err := unpackUnstable(ctx, apt, dir, u.packages); err != nil {
+		if err := unpackSuite(ctx, apt, dir, "sid", u.packages, unpack); err != nil {
 			return err
 		}
 		return u.wrap(filepath.Join(dir, "root"))

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -296,28 +295,6 @@ func WithLog(l *Lines, level slog.Level) func(*Setup) {
 	}
 }
 
-// Page is a page of orders, read back.
-type Page struct {
-	Data []struct {
-		ID string `json:"id"`
-	} `json:"data"`
-	Total int    `json:"total"`
-	Next  string `json:"next"`
-}
-
-// ReadPage reads a page of orders back.
-func ReadPage(tb testing.TB, w *httptest.ResponseRecorder) Page {
-	tb.Helper()
-	if w.Code != http.StatusOK {
-		tb.Fatalf("answer is %d %s", w.Code, w.Body)
-	}
-	var p Page
-	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
-		tb.Fatalf("answer %q: %v", w.Body, err)
-	}
-	return p
-}
-
 // FoundOrder finds this order for every user and id.
 func FoundOrder(o order.Order) func(context.Context, int64, int64, time.Duration) (order.Order, error) {
 	return func(context.Context, int64, int64, time.Duration) (order.Order, error) { return o, nil }
@@ -330,13 +307,4 @@ func AsAdmin(tb testing.TB, a *API, req Request) *httptest.ResponseRecorder {
 	maps.Copy(header, req.Header)
 	req.Header = header
 	return Do(tb, a, req)
-}
-
-// AsBoth makes a GET request as an admin where the route is an admin's, else as the buyer.
-func AsBoth(tb testing.TB, a *API, target string) *httptest.ResponseRecorder {
-	tb.Helper()
-	if strings.HasPrefix(target, "/admin/") {
-		return AsAdmin(tb, a, Request{Method: http.MethodGet, Target: target})
-	}
-	return Do(tb, a, Request{Method: http.MethodGet, Target: target})
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -56,27 +55,6 @@ func Dial(t *testing.T, addr string) (net.Conn, *bufio.Reader) {
 		t.Fatal(err)
 	}
 	return conn, bufio.NewReader(conn)
-}
-
-// Answered is the head of an answer.
-type Answered struct {
-	Status int
-	Closes bool // the server closes the connection
-}
-
-// AnswerOn reads one answer from a connection.
-func AnswerOn(t *testing.T, r *bufio.Reader) (resp Answered, body string) {
-	t.Helper()
-	got, err := http.ReadResponse(r, nil)
-	if err != nil {
-		t.Fatalf("reading the answer: %v", err)
-	}
-	defer func() { _ = got.Body.Close() }()
-	text, err := io.ReadAll(got.Body)
-	if err != nil {
-		t.Fatalf("reading the answer: %v", err)
-	}
-	return Answered{Status: got.StatusCode, Closes: got.Close}, string(text)
 }
 
 // Begin sends the head of a request up to its Authorization header, and then rest: more headers, the empty line, and

@@ -29,12 +29,6 @@ import (
 	"seckill/internal/voucher/listing"
 )
 
-// Everything is an API all of whose routes exist.
-func Everything(t *testing.T, change ...func(*Setup)) *API {
-	t.Helper()
-	return NewAPI(t, append([]func(*Setup){func(cfg *Setup) { cfg.DemoTokens = time.Hour }}, change...)...)
-}
-
 // Shows has v shown under every id.
 func Shows(v voucher.Shown) func(*Setup) {
 	return func(cfg *Setup) {
@@ -132,15 +126,6 @@ const (
 
 // NoCoupon is that of every order.
 func NoCoupon(context.Context, order.Order, bool) (any, error) { return nil, nil }
-
-// WithMember has coupons as the function returns them; nil: there is no such feature.
-func WithMember(coupon func(context.Context, order.Order, bool) (any, error)) func(*Setup) {
-	return func(cfg *Setup) {
-		if cfg.Members["coupon"] = (httpkit.Member{Order: coupon}); coupon == nil {
-			delete(cfg.Members, "coupon")
-		}
-	}
-}
 
 // WithCoupon has every order in the state, with a coupon.
 func WithCoupon(s order.Status) func(*Setup) {
@@ -324,19 +309,6 @@ func SaleStats() audit.SaleStats {
 		},
 	}
 }
-
-// What a voucher of each kind looks like to clients.
-const (
-	OrdinaryDocument = `"id":1,"shopId":2,"title":"a \u003cb\u003e",` +
-		`"subTitle":"","rules":"","payValue":0,"actualValue":100,"currency":"CNY","payWithinSeconds":60,"type":0,` +
-		`"status":1,` +
-		`"createTime":"2026-01-02T12:00:00.000Z","updateTime":"2026-01-02T12:00:00.000Z"`
-	SeckillDocument = `"id":9007199254740991,"shopId":2,"title":"券","subTitle":"s",` +
-		`"rules":"r","payValue":1000,"actualValue":10000,"currency":"CNY","payWithinSeconds":900,"type":1,` +
-		`"status":1,"stock":3,"issued":10,"beginTime":"2026-01-02T12:00:00.000Z",` +
-		`"endTime":"2026-01-02T13:00:00.500Z",` +
-		`"saleState":"on_sale","createTime":"2026-01-02T12:00:00.000Z","updateTime":"2026-01-02T12:00:00.000Z"`
-)
 
 // OrdinaryVoucher returns a voucher without a sale.
 func OrdinaryVoucher() voucher.Shown {

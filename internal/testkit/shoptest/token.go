@@ -46,7 +46,7 @@ func Forgeries(t *testing.T) map[string]string {
 	}
 	whole := hs(nil)
 	parts := strings.Split(whole, ".")
-	tokens := map[string]string{
+	return map[string]string{
 		"alg none":      signed(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, nil),
 		"alg none, cut": base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + parts[1] + ".",
 		"wrong key":     signed(jwt.SigningMethodHS256, []byte(strings.Repeat("x", 32)), nil),
@@ -93,7 +93,6 @@ func Forgeries(t *testing.T) map[string]string {
 		"only Bearer":    "Bearer",
 		"only dots":      "..",
 	}
-	return tokens
 }
 
 // claims are those of a good token.

@@ -22,11 +22,11 @@ var libreOffice = flag.Bool("libreoffice", false, "open files with LibreOffice i
 // asCSV opens a workbook in a program that people use, and returns it as CSV, with cells as they are shown.
 func asCSV(tb testing.TB, book []byte) []byte {
 	tb.Helper()
-	find := server.SpreadsheetProgram
+	name, in := "ssconvert", "gnumeric"
 	if *libreOffice {
-		find = server.LibreOfficeProgram
+		name, in = "soffice", "libreoffice-calc"
 	}
-	program, err := find(tb.Context())
+	program, err := server.Program(tb.Context(), name, in)
 	if err != nil {
 		tb.Fatal(err)
 	}

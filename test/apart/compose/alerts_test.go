@@ -67,7 +67,7 @@ func TestEveryAlertIsInTheRunbook(t *testing.T) {
 // promtool runs Prometheus's own checker on the rules.
 func promtool(t *testing.T, args ...string) {
 	t.Helper()
-	program, err := server.PromtoolProgram(t.Context())
+	program, err := server.Program(t.Context(), "promtool", "prometheus")
 	if err != nil {
 		t.Fatal(err)
 	}
