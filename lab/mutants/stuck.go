@@ -69,8 +69,9 @@ func inStuckRefunds() []mutant.Mutant {
 			To: "p.State, p.CloseTime, a.Returned = payment.Closed, &c.at, p.Amount",
 		}),
 		packageMutant("closing is not told", ledger, "TestStuckRefund$", "told", mutant.Change{
-			File: store + "payment_refund.go", From: "tx.store(a, &rows[0], payment.NewsClosed, payment.Refund{}, c.at)",
-			To: `tx.store(a, &rows[0], "", payment.Refund{}, c.at)`,
+			File: store + "payment_refund.go",
+			From: "tx.store(a, &rows[0], payment.NewsClosed, payment.Refund{}, c.at)",
+			To:   `tx.store(a, &rows[0], "", payment.Refund{}, c.at)`,
 		}),
 		packageMutant("money that goes back late leaves the refund stuck", ledger, "TestLateNewsOfAStuckRefund", "all:",
 			mutant.Change{
@@ -105,7 +106,8 @@ func inStuckRefunds() []mutant.Mutant {
 			}),
 		packageMutant("money that went back once its refund was closed is not told", ledger,
 			"TestLateNewsOfAStuckRefund", "told", mutant.Change{
-				File: store + "payment_refund.go", From: "		news := payment.NewsReturned\n", To: "		var news payment.News\n",
+				File: store + "payment_refund.go",
+				From: "news := payment.NewsReturned\n", To: "var news payment.News\n",
 			}),
 		packageMutant("a stuck refund is not left to staff", ledger, "TestUnwoundButForStuckRefunds", "left",
 			mutant.Change{

@@ -84,7 +84,7 @@ func (p *Port) Start(ctx context.Context, at *Namespace, stock int64) (*Server, 
 
 // prepare fills the stores as the port's own scripts and administration do.
 func (p *Port) prepare(ctx context.Context, at *Namespace, stock int64) error {
-	tables, err := os.ReadFile(filepath.Join(p.source, "deploy/docker-compose/hmdp.sql"))
+	tables, err := os.ReadFile(filepath.Join(p.source, "deploy", "docker-compose", "hmdp.sql"))
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func (p *Port) prepare(ctx context.Context, at *Namespace, stock int64) error {
 	if _, err = db.ExecContext(ctx, string(tables)); err != nil {
 		return fmt.Errorf("the port's tables: %w", err)
 	}
-	_, err = db.ExecContext(ctx, "INSERT INTO tb_seckill_voucher (voucher_id, stock) VALUES (?, ?)", portsVoucher, stock)
-	if err != nil {
+	if _, err = db.ExecContext(ctx,
+		"INSERT INTO tb_seckill_voucher (voucher_id, stock) VALUES (?, ?)", portsVoucher, stock); err != nil {
 		return err
 	}
 	pipe := p.redis.TxPipeline()

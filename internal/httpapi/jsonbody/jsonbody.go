@@ -123,7 +123,7 @@ func (d *decoder) bad(field string, w wrong, of *Field) {
 }
 
 // problem returns what is wrong with a value of the field f, under that name.
-func (f *Field) problem(name string, w wrong) *invalid.Problem {
+func (f Field) problem(name string, w wrong) *invalid.Problem {
 	data := maps.Clone(f.data)
 	if data == nil {
 		data = make(invalid.Data, len(w.data))

@@ -213,7 +213,7 @@ func (s *searching) byNumber(ctx context.Context, text string) error {
 
 func (s *searching) byPayment(ctx context.Context, name string) error {
 	if payment.CheckReference(name) != nil {
-		return nil
+		return nil //nolint:nilerr // no payment has such a name
 	}
 	f := payment.Filter{Name: name, ShopID: s.shop}
 	found, err := s.Payments(ctx, f, math.MaxInt64, mostHits+1)

@@ -104,7 +104,7 @@ func (a *API) unwinding(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 }
 
 func (a *API) unwindingView(id int64, u order.Unwinding, left []order.LeftOrder) unwindingJSON {
-	of := func(f order.Fate) figures.Tally { return figures.Tally(u.Orders[f]) }
+	of := func(f order.Fate) figures.Tally { return u.Orders[f] }
 	view := unwindingJSON{
 		VoucherID: id, CalledOff: httpkit.TimeView(u.CalledOff), Currency: a.cfg.Currency, Issued: u.Issued,
 		Kept:   u.Kept,

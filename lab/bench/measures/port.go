@@ -23,7 +23,7 @@ type PortTrial struct {
 	Port              bool
 	Rate, P50, P99    float64 // accepted a second; milliseconds
 	RecordedMeanwhile float64 // a second
-	Micros            float64 // processor time of an accepted order, of all processes; of the port mostly without its row
+	Micros            float64 // processor time of an accepted order, of all processes; of the port's mostly without row
 }
 
 // Port measures, in turn, how many purchases the service and a port of the tutorial accept on the route of the tutorial
@@ -40,7 +40,9 @@ func (b *Bench) Port(ctx context.Context, source string) (trials []PortTrial, er
 		for turn := range starters {
 			which := (turn + round) % 2
 			t := PortTrial{Port: which == 1}
-			err = b.inNamespace(ctx, func(at *rig.Namespace) error { return b.besidePort(ctx, at, starters[which], &t) })
+			err = b.inNamespace(ctx, func(at *rig.Namespace) error {
+				return b.besidePort(ctx, at, starters[which], &t)
+			})
 			if err != nil {
 				return nil, err
 			}

@@ -148,7 +148,8 @@ func (t *cells) charge(k budgetKey, spent time.Duration, at time.Time) {
 func (t *cells) open(k budgetKey) (*budgetSet, *budget) {
 	s := &t.sets[maphash.Comparable(t.seed, k)%tableSets]
 	s.mu.Lock()
-	return s, s.find(k)
+	b := s.find(k)
+	return s, b
 }
 
 // find returns the key's cell, or gives the key the cell that will be full soonest.
