@@ -49,7 +49,8 @@
 // 15 seconds for a heartbeat. Each piece is written with a deadline of its own, so a caller who does not read is cut
 // off; streams end after 30 minutes, and when the server shuts down.
 //
-// An admin's stream of a sale's stats (sale_events.go in package shop) reads the stores once a second.
+// An admin's stream of a sale's stats (sale_events.go in package shop) reads the stores once a second, as long as it is
+// open. It counts among the event streams and those of its user; buyers who take all streams do not keep admins out.
 //
 // A browser's EventSource cannot send headers. So on the streams of orders, and only there, the token may be in the
 // query, as access_token. This package logs paths and never queries.

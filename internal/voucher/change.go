@@ -192,7 +192,12 @@ type Outbox interface {
 var stockStates = [...]string{"pending", "done", "refused", "void"}
 
 // String returns the state's name.
-func (s StockState) String() string { return stockStates[s] }
+func (s StockState) String() string {
+	if s < 0 || int(s) >= len(stockStates) {
+		s = StockPending
+	}
+	return stockStates[s]
+}
 
 // InsufficientStockError says that fewer units are left than a change would take.
 type InsufficientStockError struct {

@@ -60,7 +60,7 @@ func (l *Ledger) Account(ctx context.Context, issuer, subject string) (int64, er
 	for range tries {
 		var known int64
 		err := l.db.Read(ctx).Table("tb_account a").Select("a.id").Joins("JOIN tb_issuer i ON i.number = a.issuer").
-			Where("i.issuer = ? AND a.subject = ?", []byte(issuer), []byte(subject)).Scan(&known).Error
+			Where("i.issuer = ? AND a.subject = ?", []byte(issuer), []byte(subject)).Limit(1).Find(&known).Error
 		if err != nil || known != 0 {
 			return known, sqlkit.ReadError("reading an account", err)
 		}

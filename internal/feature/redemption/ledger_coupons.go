@@ -133,7 +133,7 @@ func (l *Ledger) Coupons(ctx context.Context, orderIDs []int64) (map[int64]Coupo
 
 // OrderOfCode returns the order of a code; 0 if there is none. Error: order.ErrUnavailable.
 func (l *Ledger) OrderOfCode(ctx context.Context, code Code) (orderID int64, err error) {
-	err = l.db.Read(ctx).Model(&couponRow{}).Select("order_id").Where("code = ?", code).Scan(&orderID).Error
+	err = l.db.Read(ctx).Model(&couponRow{}).Select("order_id").Where("code = ?", code).Limit(1).Find(&orderID).Error
 	return orderID, sqlkit.ReadError("finding the order of a code", err)
 }
 

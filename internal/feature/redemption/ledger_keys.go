@@ -29,6 +29,17 @@ var (
 type keyInUse struct {
 	key  Key
 	none error
+	from time.Time // when reading it began
+}
+
+// learn stores the key, unless another caller began to read it later: a till's request reads it as well.
+func (l *Ledger) learn(read *keyInUse) {
+	for {
+		last := l.key.Load()
+		if last != nil && read.from.Before(last.from) || l.key.CompareAndSwap(last, read) {
+			return
+		}
+	}
 }
 
 // currentKey returns the key for new codes, or ErrKeySpoilt.
@@ -51,12 +62,13 @@ func (l *Ledger) begin(ctx context.Context) error {
 // CouponKeys implements Coupons. From then on new codes are made with the last key. If a key cannot be read, orders are
 // paid without codes.
 func (l *Ledger) CouponKeys(ctx context.Context) (keys []Key, err error) {
+	from := time.Now()
 	secrets, err := l.db.Secrets(ctx, codeKeys())
 	if errors.Is(err, sqlkit.ErrSecretSpoilt) {
 		err = fmt.Errorf("%w: %w", ErrKeySpoilt, err)
 		l.db.Log().ErrorContext(ctx,
 			"orders are paid without their codes until a row in tb_setting is mended", "error", err)
-		l.key.Store(&keyInUse{none: err})
+		l.learn(&keyInUse{none: err, from: from})
 	}
 	if err != nil {
 		return nil, sqlkit.ReadError("reading the keys of codes", err)
@@ -64,7 +76,7 @@ func (l *Ledger) CouponKeys(ctx context.Context) (keys []Key, err error) {
 	for _, secret := range secrets {
 		keys = append(keys, Key{ID: secret.ID, Secret: secret.Value})
 	}
-	l.key.Store(&keyInUse{key: keys[len(keys)-1]})
+	l.learn(&keyInUse{key: keys[len(keys)-1], from: from})
 	return keys, nil
 }
 

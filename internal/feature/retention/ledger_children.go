@@ -83,7 +83,7 @@ func among[T, K any](tx *gorm.DB, table, column, where string, values []K, more 
 	return all, nil
 }
 
-// deleteBy deletes the rows of a table whose column is one of the values.
+// deleteBy deletes the rows of a table whose column is one of the values; conditions may stand before the column.
 func deleteBy[T any](tx *gorm.DB, table, column string, values []T) error {
 	for part := range sqlkit.Chunks(values) {
 		if err := tx.Exec("DELETE FROM "+table+" WHERE "+column+" IN ?", part).Error; err != nil {

@@ -103,7 +103,7 @@ func (l *Ledger) countWaiting(ctx context.Context, m *metrics, log *slog.Logger)
 		func(ctx context.Context) (time.Duration, error) {
 			b, err := l.Backlog(ctx)
 			if err == nil {
-				m.wait(b)
+				m.setBacklog(b)
 			}
 			return countEvery, err
 		})

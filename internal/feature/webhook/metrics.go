@@ -73,7 +73,7 @@ func (m *metrics) EventsGivenUp(n int) { m.deadLetters.Add(float64(n)) }
 func (m *metrics) EndpointDisabled() { m.disabled.Inc() }
 
 // wait shows the amount of waiting events.
-func (m *metrics) wait(b Backlog) {
+func (m *metrics) setBacklog(b Backlog) {
 	m.waiting.Set(float64(b.Events))
 	m.oldest.Set(b.Oldest.Seconds())
 	m.endpoints.WithLabelValues("failing").Set(float64(b.Broken))

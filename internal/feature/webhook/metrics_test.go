@@ -16,7 +16,7 @@ func TestMetrics(t *testing.T) {
 	m.EventSent(false, time.Second)
 	m.EventsGivenUp(2)
 	m.EndpointDisabled()
-	m.wait(Backlog{Endpoints: 3, Broken: 1, Events: 7, Oldest: 90 * time.Second, DeadLetters: 2})
+	m.setBacklog(Backlog{Endpoints: 3, Broken: 1, Events: 7, Oldest: 90 * time.Second, DeadLetters: 2})
 	all := prometheus.NewRegistry()
 	all.MustRegister(m.collectors()...)
 	err := testutil.GatherAndCompare(all, strings.NewReader(`

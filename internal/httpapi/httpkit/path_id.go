@@ -26,7 +26,7 @@ func ByID(h func(c *gin.Context, who Identity, id int64) (Answer, error)) Handle
 	return by(PathID, h)
 }
 
-// ByVoucher is a handler that is given the id of the voucher in the path.
+// ByVoucher is a handler that is given the id in the path: of a voucher, or of anything with ids up to voucher.MaxID.
 func ByVoucher(h func(c *gin.Context, who Identity, id int64) (Answer, error)) Handler {
 	return by(PathVoucher, h)
 }

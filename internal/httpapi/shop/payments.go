@@ -130,11 +130,15 @@ func (a *API) ownRefunds(ctx context.Context, o order.Order) (views []ownRefundJ
 // addRefunds adds their refunds to the orders of a page; few have any. stale: they cannot be read just now.
 func (a *API) addRefunds(ctx context.Context, page httpkit.Envelope, orders []order.Order) (stale bool, err error) {
 	views, _ := page.Data.([]orderJSON)
-	unread := make([]error, len(views))
 	for i := range views {
-		views[i].Refunds, unread[i] = a.ownRefunds(ctx, orders[i])
+		views[i].Refunds, err = a.ownRefunds(ctx, orders[i])
+		late, err := leftOut(err)
+		if err != nil {
+			return stale, err
+		}
+		stale = stale || late
 	}
-	return leftOut(unread...)
+	return stale, nil
 }
 
 // refundsOf returns the refunds of payments, by payment.

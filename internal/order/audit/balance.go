@@ -96,7 +96,12 @@ var findingNames = [...]string{
 }
 
 // String returns the finding as a word for people and programs.
-func (f Finding) String() string { return findingNames[f] }
+func (f Finding) String() string {
+	if f < 0 || int(f) >= len(findingNames) {
+		f = Undecided
+	}
+	return findingNames[f]
+}
 
 // Broken reports whether units are not accounted for.
 func (f Finding) Broken() bool { return f != Balanced && f != Undecided }

@@ -54,4 +54,9 @@ const (
 var deadLetterStates = [...]string{"unreadable", "waiting", "recorded", "unknown"}
 
 // String returns the state as one word for people and programs.
-func (s DeadLetterState) String() string { return deadLetterStates[s] }
+func (s DeadLetterState) String() string {
+	if s < 0 || int(s) >= len(deadLetterStates) {
+		s = DeadLetterUnknown
+	}
+	return deadLetterStates[s]
+}

@@ -84,7 +84,7 @@ func (l *Ledger) Others(ctx context.Context, voucherID, number int64) (n int64, 
 	}
 	err = others().Count(&n).Error
 	if err == nil && n > 0 {
-		err = others().Select("o.create_time").Order("o.create_time").Limit(1).Scan(&first).Error
+		err = others().Select("o.create_time").Order("o.create_time").Limit(1).Find(&first).Error
 	}
 	return n, first, sqlkit.ReadError(fmt.Sprintf("counting other orders of voucher %d", voucherID), err)
 }

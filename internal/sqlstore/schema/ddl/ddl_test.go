@@ -104,7 +104,9 @@ func TestOnline(t *testing.T) {
 		"ALTER TABLE t ADD COLUMN a INT, RENAME TO u, ALGORITHM = INSTANT":                  "not one of the forms",
 		"ALTER TABLE t ENGINE = InnoDB, ALGORITHM = INPLACE, LOCK = NONE":                   "not one of the forms",
 		"ALTER TABLE t ALGORITHM = INSTANT":                                                 "not one of the forms",
-		"CREATE INDEX i ON t (a) ALGORITHM = INPLACE LOCK = NONE":                           "not one of the forms",
+		// The server knows what to wait for by what comes first.
+		"ALTER TABLE t ALGORITHM = INSTANT, ADD COLUMN a INT NULL": "not one of the forms",
+		"CREATE INDEX i ON t (a) ALGORITHM = INPLACE LOCK = NONE":  "not one of the forms",
 		"DROP TABLE t":       "not one of the forms",
 		"TRUNCATE t":         "not one of the forms",
 		"UPDATE t SET a = 1": "not one of the forms",
@@ -139,12 +141,14 @@ ALTER TABLE a
     ADD COLUMN b INT NULL COMMENT 'it''s; -- no end', -- 'of it
     ALGORITHM = INSTANT;
 
+ALTER TABLE a ADD INDEX i (b), ALGORITHM = INPLACE, LOCK = NONE;
 CREATE TABLE IF NOT EXISTS c (d INT);
 INSERT IGNORE INTO c (d) VALUES (1)`) {
 		got = append(got, read{s.Kind, s.Table, s.Text})
 	}
 	want := []read{
 		{ddl.AddColumn, "a", "ALTER TABLE a ADD COLUMN b INT NULL COMMENT 'it''s; -- no end', ALGORITHM = INSTANT"},
+		{ddl.AddIndex, "a", "ALTER TABLE a ADD INDEX i (b), ALGORITHM = INPLACE, LOCK = NONE"},
 		{ddl.CreateTable, "c", "CREATE TABLE IF NOT EXISTS c (d INT)"},
 		{ddl.Fill, "c", "INSERT IGNORE INTO c (d) VALUES (1)"},
 	}

@@ -41,6 +41,9 @@ var (
 // reads and writes its table as before; otherwise what is wrong.
 func online(s ddl.Statement) error {
 	err := wrongWith(withoutQuoted(s.Text))
+	if err == nil && s.Kind == ddl.Other { // the server would not know that it has to wait for it
+		err = errForm
+	}
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, s.Text)
 	}
