@@ -14,6 +14,7 @@ import (
 
 	"seckill/internal/kit/signature"
 	"seckill/internal/testkit/child"
+	"seckill/internal/testkit/server"
 	"seckill/test/box"
 )
 
@@ -27,16 +28,16 @@ func TestPaymentExamples(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			secret, listen := signature.NewSecret(), box.FreeAddr(t)
-			server := box.NewServer(t, name, map[string]string{})
-			site := startExample(t, program, secret, server.URL("/payment/callback/cards"))
-			server.Settings["SECKILL_DATA_DIR"] = t.TempDir()
-			server.Settings["SECKILL_JWT_SECRET"] = box.Secret
-			server.Settings["SECKILL_PAYMENT_PROVIDERS"] = "cards=" + site
-			server.Settings["SECKILL_PAYMENT_PROVIDER_SECRETS"] = "cards=" + secret
-			if err := server.Start(); err != nil {
+			service := box.NewServer(t, name, map[string]string{})
+			site := startExample(t, program, secret, service.URL("/payment/callback/cards"))
+			service.Settings["SECKILL_DATA_DIR"] = t.TempDir()
+			service.Settings["SECKILL_JWT_SECRET"] = box.Secret
+			service.Settings["SECKILL_PAYMENT_PROVIDERS"] = "cards=" + site
+			service.Settings["SECKILL_PAYMENT_PROVIDER_SECRETS"] = "cards=" + secret
+			if err := service.Start(); err != nil {
 				t.Fatal(err)
 			}
-			e := example{t, server, box.NewClient(t)}
+			e := example{t, service, box.NewClient(t)}
 			e.life()
 
 			tried := startExample(t, program, secret, "http://"+listen+"/payment/callback/try")
@@ -56,9 +57,14 @@ func startExample(t *testing.T, program []string, secret, notices string) string
 	if err != nil {
 		t.Fatal(err)
 	}
+	debians := map[string]string{"node": "nodejs", "python3": "python3"}
+	interpreter, err := server.Program(t.Context(), program[0], debians[program[0]])
+	if err != nil {
+		t.Fatal(err)
+	}
 	at := box.FreeAddr(t)
 	_, port, _ := strings.Cut(at, ":")
-	cmd := exec.CommandContext(t.Context(), program[0], filepath.Join(root, "examples", "payment", program[1]))
+	cmd := exec.CommandContext(t.Context(), interpreter, filepath.Join(root, "examples", "payment", program[1]))
 	cmd.Env = append(os.Environ(), "PROVIDER_SECRET="+secret, "SERVICE_URL="+notices, "PORT="+port)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
