@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -93,5 +94,20 @@ func TestGuessesAreRefused(t *testing.T) {
 	}
 	if hits > 3 { // 0.05 are expected
 		t.Errorf("%d of %d guesses have a right checksum", hits, guesses)
+	}
+}
+
+// TestOlderReadOfKeys: a slow read that began earlier does not bring an older key back.
+func TestOlderReadOfKeys(t *testing.T) {
+	t.Parallel()
+	l, now := &Ledger{}, time.Now()
+	for _, step := range []struct {
+		id, want int
+		began    time.Duration
+	}{{0, 0, 0}, {2, 2, 2 * time.Second}, {1, 2, time.Second}, {3, 3, 3 * time.Second}} {
+		l.learn(&keyInUse{key: Key{ID: step.id}, from: now.Add(step.began)})
+		if k, err := l.currentKey(); err != nil || k.ID != step.want {
+			t.Errorf("after key %d, read from %v: key %d, %v; want %d", step.id, step.began, k.ID, err, step.want)
+		}
 	}
 }

@@ -69,7 +69,7 @@ type Provider struct {
 	Failure *ProviderFailures `json:"failure,omitempty"`
 }
 
-// ProviderFailures are the last calls to a provider from this instance, none of which had a clear answer.
+// ProviderFailures is the current run of calls from this instance to a provider that got no clear answer.
 type ProviderFailures struct {
 	Reason string       `json:"reason"` // of the last one
 	Detail string       `json:"detail,omitempty"`
