@@ -298,8 +298,25 @@ func (m meter) list(l list) {
 	m.t.Logf("%s: %d combinations, at most %d rows; %v", l.route, asked, worst["any"], worst)
 }
 
-// export has a file be sent, and counts what is read for each line of it.
+// export has a file be sent, and counts what is read for each line of it. As with lists, the least of some tries counts:
+// the instance counts its dead letters now and then, and they are a third of the orders here.
 func (m meter) export(path, role string) {
+	m.t.Helper()
+	n, lines := 0, 0
+	for range 5 {
+		n, lines = m.file(path, role)
+		if n <= mostRead+4*lines {
+			break
+		}
+	}
+	m.t.Logf("%s as %s: %d rows for %d lines", path, role, n, lines)
+	if n > mostRead+4*lines {
+		m.t.Errorf("%s as %s: %d rows for %d lines", path, role, n, lines)
+	}
+}
+
+// file has a file be sent, and returns how many index entries and rows were read meanwhile, and its lines.
+func (m meter) file(path, role string) (n, lines int) {
 	m.t.Helper()
 	before := m.reads()
 	req, err := http.NewRequestWithContext(m.t.Context(), http.MethodGet, m.server.URL(path), nil)
@@ -312,18 +329,14 @@ func (m meter) export(path, role string) {
 		m.t.Fatal(err)
 	}
 	defer func() { _ = file.Body.Close() }()
-	lines, body := 0, bufio.NewScanner(file.Body)
+	body := bufio.NewScanner(file.Body)
 	for body.Scan() {
 		lines++
 	}
-	n := m.reads() - before
 	if body.Err() != nil || file.StatusCode != http.StatusOK {
-		m.t.Errorf("%s is answered %s, %v", path, file.Status, body.Err())
+		m.t.Fatalf("%s is answered %s, %v", path, file.Status, body.Err())
 	}
-	m.t.Logf("%s as %s: %d rows for %d lines", path, role, n, lines)
-	if n > mostRead+4*lines {
-		m.t.Errorf("%s as %s: %d rows for %d lines", path, role, n, lines)
-	}
+	return m.reads() - before, lines
 }
 
 // amongDisputed reports whether a list is of disputed payments with more conditions than the shop's: all disputed ones

@@ -30,6 +30,7 @@ func TestPauseKeepsItsPlace(t *testing.T) {
 			w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(d))
 			w.sees(".actions > [data-act=before]", "")
 			w.sees(".actions > [data-act=pause]", "")
+			w.headed()
 			w.accessible()
 			w.picture("console-actions-before-"+name, false)
 			spots := evaluate[string](w, `JSON.stringify(
@@ -49,6 +50,7 @@ func TestPauseKeepsItsPlace(t *testing.T) {
 			w.visit(s.url(fmt.Sprintf("/admin?begun#/voucher/%d", voucher)))
 			w.sees(".actions > [data-act=report]", "")
 			w.sees(".actions > .danger[data-act=pause]", "")
+			w.headed()
 			w.accessible()
 			w.picture("console-actions-running-"+name, false)
 			if n := evaluate[int](w, spots+".filter(([x, y]) => "+
@@ -62,6 +64,14 @@ func TestPauseKeepsItsPlace(t *testing.T) {
 			w.picture("console-actions-menu-"+name, false)
 		})
 	}
+}
+
+// headed waits for what stands above the actions of a sale and may come after them: its revenue, and its guards. A line
+// that is missing moves the actions up.
+func (w *window) headed() {
+	w.tb.Helper()
+	w.sees("[data-money] b", "")
+	w.sees("[data-guard-line]", "")
 }
 
 // TestLongTitlesOfDialogs checks that no dialog cuts a long title.
