@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"testing"
 	"time"
 
 	"seckill/internal/order"
@@ -20,6 +22,14 @@ const killsWhileCalledOff = 10
 
 // tillsAsk is how many coupons tills try to redeem once the sale is called off.
 const tillsAsk = 50
+
+// TestServerWithBankBuilds checks quickly what F51 needs, which takes too long for CI: what it changes in the sandbox
+// still fits the sandbox.
+func TestServerWithBankBuilds(t *testing.T) {
+	t.Parallel()
+	s := box.NewServer(t, "with-bank", map[string]string{})
+	s.RefundsAt(t, box.NewBank(t))
+}
 
 // saleCalledOff calls a sale off while people buy in it. Half of its units are paid for, one is redeemed, and one is
 // reserved at a till. While the orders are unwound, instances and MySQL are killed, the sale is rebuilt, and the bank
@@ -205,12 +215,22 @@ func (w *hooked) expectUnwindingTold() {
 	if n := w.number("SELECT COUNT(*) FROM tb_webhook_event WHERE type = 'sale.called_off'"); n != 1 {
 		w.Errorf("%d events say that the sale was called off", n)
 	}
-	// Unpaid and cancelled; with paid, redeemed; with paid and refunding, refunded.
-	wrong := "SELECT COUNT(*) FROM tb_voucher_order o WHERE (SELECT COUNT(*) FROM tb_webhook_event e WHERE " +
-		"e.subject = CONCAT('order-', o.id)) <> CASE o.status WHEN ? THEN 2 WHEN ? THEN 3 WHEN ? THEN 4 ELSE 0 END"
-	if n := w.number(wrong, order.Cancelled, order.Redeemed, order.Refunded); n > 0 {
-		w.Errorf("%d orders have not one event for each of their steps", n)
+	// Unpaid and cancelled; with paid, redeemed; with paid and refunding, refunded. Of the money that came after a
+	// cancel events of its payment tell.
+	rows, err := w.site.Ledger.DB.QueryContext(w.Context(), "SELECT o.id, o.status, GROUP_CONCAT(e.type) FROM "+
+		"tb_voucher_order o LEFT JOIN tb_webhook_event e ON e.subject = CONCAT('order-', o.id) AND "+
+		"e.type LIKE 'order.%' GROUP BY o.id, o.status "+
+		"HAVING COUNT(e.type) <> CASE o.status WHEN ? THEN 2 WHEN ? THEN 3 WHEN ? THEN 4 ELSE 0 END",
+		order.Cancelled, order.Redeemed, order.Refunded)
+	w.must(err)
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id, status int64
+		var events sql.NullString
+		w.must(rows.Scan(&id, &status, &events))
+		w.Errorf("order %d in state %d has not one event for each of its steps: %s", id, status, events.String)
 	}
+	w.must(rows.Err())
 	w.expectTaken()
 }
 

@@ -137,8 +137,9 @@ var bankBinary = sync.OnceValues(func() (string, error) {
 
 // The refund of the sandbox, and what asks the bank first.
 const (
-	refundBegins = "func (p *Provider) Refund(ctx context.Context, pay order.Payment) error {\n"
-	asksBank     = refundBegins + "	if err := askBank(ctx, pay); err != nil {\n		return err\n	}\n"
+	refundBegins = "func (p *Provider) Refund(ctx context.Context, pay payment.Payment, r payment.Refund) " +
+		"(payment.Outcome, error) {\n"
+	asksBank = refundBegins + "	if err := askBank(ctx, r); err != nil {\n		return payment.Outcome{}, err\n	}\n"
 )
 
 // bankClient is an additional file of package sandbox.
@@ -152,11 +153,11 @@ import (
 	"net/http"
 	"os"
 
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 )
 
-func askBank(ctx context.Context, pay order.Payment) error {
-	body, err := json.Marshal(map[string]any{"payment": pay.ID, "cents": pay.Rest()})
+func askBank(ctx context.Context, refund payment.Refund) error {
+	body, err := json.Marshal(map[string]any{"payment": refund.PaymentID, "cents": refund.Amount})
 	if err != nil {
 		return err
 	}

@@ -230,8 +230,10 @@ func TestProviderAway(t *testing.T) {
 		of.w.accessible()
 		of.w.picture(of.name, false)
 	}
+	w.sees("#announcer", "Mall does not answer")
+	evaluate[bool](w, "document.querySelector('#announcer').textContent = '', true") // it says so again, and only then has asked
 	w.click("[data-act=retry]")
-	w.sees("[aria-live]", "Mall does not answer")
+	w.sees("#announcer", "Mall does not answer")
 	w.until("document.activeElement.dataset.act === 'retry'") // the focus stays
 	p.Resume(t)
 	w.click("[data-act=retry]")
