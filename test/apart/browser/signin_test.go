@@ -231,7 +231,8 @@ func TestProviderAway(t *testing.T) {
 		of.w.picture(of.name, false)
 	}
 	w.sees("#announcer", "Mall does not answer")
-	evaluate[bool](w, "document.querySelector('#announcer').textContent = '', true") // it says so again, and only then has asked
+	// It is said again when the provider was asked once more.
+	evaluate[bool](w, "document.querySelector('#announcer').textContent = '', true")
 	w.click("[data-act=retry]")
 	w.sees("#announcer", "Mall does not answer")
 	w.until("document.activeElement.dataset.act === 'retry'") // the focus stays
