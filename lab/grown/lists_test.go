@@ -298,8 +298,8 @@ func (m meter) list(l list) {
 	m.t.Logf("%s: %d combinations, at most %d rows; %v", l.route, asked, worst["any"], worst)
 }
 
-// export has a file be sent, and counts what is read for each line of it. As with lists, the least of some tries counts:
-// the instance counts its dead letters now and then, and they are a third of the orders here.
+// export has a file be sent, and counts what is read for each line of it. As with lists, the least of some tries
+// counts: the instance counts its dead letters now and then, and they are a third of the orders here.
 func (m meter) export(path, role string) {
 	m.t.Helper()
 	n, lines := 0, 0

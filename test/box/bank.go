@@ -139,7 +139,8 @@ var bankBinary = sync.OnceValues(func() (string, error) {
 const (
 	refundBegins = "func (p *Provider) Refund(ctx context.Context, pay payment.Payment, r payment.Refund) " +
 		"(payment.Outcome, error) {\n"
-	asksBank = refundBegins + "	if err := askBank(ctx, r); err != nil {\n		return payment.Outcome{}, err\n	}\n"
+	asksBank = refundBegins +
+		"	if err := askBank(ctx, r); err != nil {\n		return payment.Outcome{}, err\n	}\n"
 )
 
 // bankClient is an additional file of package sandbox.

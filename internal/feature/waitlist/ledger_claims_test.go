@@ -13,7 +13,7 @@ import (
 // beforehand or accepts an invitation.
 func TestOneCallClaims(t *testing.T) {
 	const calls = 8
-	each(t, 1, func(t *testing.T, r *rig) {
+	each(t, 2, func(t *testing.T, r *rig) {
 		yes := func(user int64) (waitlist.Place, error) {
 			places, err := r.lists.Join(t.Context(), r.voucher,
 				[]waitlist.Joining{{UserID: user, Standing: new(true)}}, r.row().LastOperation)
@@ -56,6 +56,11 @@ func TestOneCallClaims(t *testing.T) {
 			return r.accept(13)
 		})
 		atOnce("accepting again", 0, func(int) (waitlist.Place, error) { return r.accept(13) })
+		r.join(14)
+		r.cancel(2)
+		r.turn()
+		atOnce("a yes of who is invited", 1, func(int) (waitlist.Place, error) { return yes(14) })
+		atOnce("accepting after that yes", 0, func(int) (waitlist.Place, error) { return r.accept(14) })
 	})
 }
 
