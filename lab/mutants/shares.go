@@ -70,7 +70,7 @@ func inShares() []mutant.Mutant {
 		ofNetwork`},
 		),
 		packageMutant("where the network refuses the address has paid", budgets, "TestNetworkRefusesWhole$",
-			"the address has its share",
+			"the share of the address is taken",
 			mutant.Change{File: units, From: `			t.end(h, r, false)
 			if`, To: `			if`},
 		),
