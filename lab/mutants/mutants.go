@@ -171,7 +171,7 @@ func inRecording() []mutant.Mutant {
 func inSharing() []mutant.Mutant {
 	const bulkhead = "internal/kit/bulkhead/bulkhead.go"
 	return []mutant.Mutant{
-		serverMutant("a class takes what is the others'", "F42-locked", "were recorded within",
+		serverMutant("a class takes what is the others'", "F42-locked", "refused because of others",
 			mutant.Change{File: bulkhead, From: `= reserve, b.free*c.quarters()/quarters`, To: `= 0, size`},
 		),
 		serverMutant("connections are not divided among classes", "F42-locked", "were recorded within",

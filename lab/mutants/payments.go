@@ -68,7 +68,7 @@ func inPayments() []mutant.Mutant {
 			mutant.Change{
 				File: "test/provider/bank_test.go", From: `"amount": r.Amount}, nil)`, To: `"amount": p.Amount}, nil)`,
 			}),
-		packageMutant("what a refund sent back is not noted", bank, "TestStatement", "at the bank", mutant.Change{
+		packageMutant("what a refund sent back is not noted", bank, "TestStatement", "did not hold", mutant.Change{
 			File: store + "payments/account.go", From: "a.Row.Returned = slices.Clone(a.Refunds), a.Returned",
 			To: "a.Row.Returned = slices.Clone(a.Refunds), a.Row.Returned",
 		}),

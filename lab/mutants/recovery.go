@@ -64,7 +64,7 @@ end
 		serverMutant("sweeps suspect nobody, and the audit checks one sale in a pass", "F40", "mending the sale",
 			mutant.Change{
 				File: "internal/order/recovery/reconciler.go", From: `		r.stores.Suspect(sale) //`,
-				To: `		_ = r.suspects //`,
+				To: `		_ = sale //`,
 			},
 			mutant.Change{
 				File: "internal/order/audit/pass.go", From: `p.checked && p.busy >= passTime`,

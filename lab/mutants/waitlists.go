@@ -111,8 +111,8 @@ func inWaitlists() []mutant.Mutant {
 		),
 		packageMutant("an invitation can be accepted while the sale stands still", feature, histories, "the sale has",
 			mutant.Change{File: turn, From: `	case k.paused():
-		return gate.ErrPaused
-`, To: ``},
+		return gate.ErrPaused`, To: `	case k.paused() && false:
+		return gate.ErrPaused`},
 		),
 		packageMutant("windows run while the sale stands still", feature, histories, "places:",
 			mutant.Change{File: turn, From: `	if by <= 0 {`, To: `	if by >= 0 {`},
