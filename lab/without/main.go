@@ -74,7 +74,9 @@ func leaveOut(ctx context.Context, root, name string) error {
 		what string
 		args []string
 	}{
-		{"builds", []string{"build", "-overlay", overlay, "./internal/...", "./cmd/..."}},
+		// Not internal/testkit: what is for the tests of a feature goes with it.
+		{"builds", slices.Concat([]string{"build", "-overlay", overlay, "./cmd/...", "./internal/feature/..."},
+			core())},
 		{"server", []string{"build", "-overlay", overlay, "-o", server, "./cmd/server"}},
 		{"core's tests", slices.Concat([]string{"test", "-overlay", overlay}, core())},
 		{"a sale", []string{"test", "-count=1", "-run", "^TestSale$", "./test"}},
