@@ -74,9 +74,7 @@ func leaveOut(ctx context.Context, root, name string) error {
 		what string
 		args []string
 	}{
-		// Not internal/testkit: what is for the tests of a feature goes with it.
-		{"builds", slices.Concat([]string{"build", "-overlay", overlay, "./cmd/...", "./internal/feature/..."},
-			core())},
+		{"builds", []string{"build", "-overlay", overlay, "./internal/...", "./cmd/..."}},
 		{"server", []string{"build", "-overlay", overlay, "-o", server, "./cmd/server"}},
 		{"core's tests", slices.Concat([]string{"test", "-overlay", overlay}, core())},
 		{"a sale", []string{"test", "-count=1", "-run", "^TestSale$", "./test"}},

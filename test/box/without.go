@@ -65,20 +65,32 @@ func WithoutOverlay(root, dir string, names ...string) (string, error) {
 		if strings.Count(kept, "\n") != before-2 {
 			return "", fmt.Errorf("%s does not import and list %s in a line each", list, name)
 		}
-		folder := filepath.Join(root, "internal", "feature", name)
-		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
-				replace[path] = "" // as if the file did not exist
+		for folder, holds := range map[string]string{
+			filepath.Join(root, "internal", "feature", name): "",
+			filepath.Join(root, "internal", "testkit"):       `"seckill/internal/feature/` + name, // kits of its tests
+		} {
+			if err := hide(replace, folder, holds); err != nil {
+				return "", err
 			}
-			return err
-		})
-		if err != nil {
-			return "", err
 		}
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	path := filepath.Join(dir, "overlay.json")
 	return path, errors.Join(err, os.WriteFile(shorter, []byte(kept), 0o600), os.WriteFile(path, overlay, 0o600))
+}
+
+// hide replaces the files below the folder that hold the text, as if they did not exist.
+func hide(replace map[string]string, folder, text string) error {
+	return filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		held, err := os.ReadFile(path)
+		if strings.Contains(string(held), text) {
+			replace[path] = ""
+		}
+		return err
+	})
 }
 
 // Linked returns the packages of this module in a server that is built with the overlay.
