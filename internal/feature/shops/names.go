@@ -23,7 +23,7 @@ type Names struct {
 	known map[int64]known
 }
 
-// known is a shop's face, and when it was read.
+// known is a shop's face, and when its reading began.
 type known struct {
 	Face
 
@@ -46,6 +46,7 @@ func (n *Names) Of(ctx context.Context, ids []int64) (map[int64]Face, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	began := n.now()
 	read, err := n.read(ctx, old)
 	if err != nil && slices.ContainsFunc(old, func(id int64) bool { _, has := faces[id]; return !has }) {
 		return faces, err
@@ -55,7 +56,7 @@ func (n *Names) Of(ctx context.Context, ids []int64) (map[int64]Face, error) {
 	}
 	for _, id := range old {
 		faces[id] = read[id]
-		n.Put(id, read[id])
+		n.keep(id, known{read[id], began})
 	}
 	return faces, nil
 }
@@ -78,14 +79,22 @@ func (n *Names) remembered(ids []int64) (faces map[int64]Face, old []int64) {
 	return faces, old
 }
 
-// Put stores a face. If there are too many, all others are forgotten: they are read again when they are asked for.
-func (n *Names) Put(id int64, face Face) {
+// Put stores a face that was changed just now.
+func (n *Names) Put(id int64, face Face) { n.keep(id, known{face, n.now()}) }
+
+// keep stores a face, unless it was changed since its reading began. If there are too many, all others are forgotten:
+// they are read again when they are asked for.
+func (n *Names) keep(id int64, k known) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if _, has := n.known[id]; !has && len(n.known) >= mostKnown {
+	was, has := n.known[id]
+	if was.at.After(k.at) {
+		return
+	}
+	if !has && len(n.known) >= mostKnown {
 		clear(n.known)
 	}
-	n.known[id] = known{face, n.now()}
+	n.known[id] = k
 }
 
 // Known returns the names of shops. Those without a name are left out, and those that cannot be read now.

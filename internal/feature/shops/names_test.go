@@ -60,6 +60,23 @@ func TestNamesAreRememberedForAWhile(t *testing.T) {
 	}
 }
 
+// A name that is changed while it is being read stays changed.
+func TestNamesChangedWhileRead(t *testing.T) {
+	t.Parallel()
+	r := newNames()
+	read := r.read
+	r.read = func(ctx context.Context, ids []int64) (map[int64]Face, error) {
+		found, err := read(ctx, ids)
+		r.now = r.now.Add(time.Millisecond)
+		r.Put(1, Face{Name: "Diner"})
+		return found, err
+	}
+	r.Known(t.Context(), []int64{1, 2})
+	if got := r.Known(t.Context(), []int64{1, 2}); got[1] != "Diner" || got[2] != "Bar" {
+		t.Errorf("after the change: %v", got)
+	}
+}
+
 // Without the database, names are the last ones, and a shop that is not known is an error for its own page alone.
 func TestNamesWithoutTheDatabase(t *testing.T) {
 	t.Parallel()

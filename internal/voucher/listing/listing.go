@@ -217,12 +217,15 @@ func (l *Listings) entry(k key) *entry {
 
 // get returns an entry's snapshot, renewed if that is due and does not take long.
 func (l *Listings) get(ctx context.Context, e *entry) (Snapshot, error) {
-	now, s := time.Now(), e.state.Load()
+	s := e.state.Load()
 	if s == nil {
-		return l.first(ctx, e, now)
+		var err error
+		if s, err = l.first(ctx, e); err != nil {
+			return Snapshot{}, err
+		}
 	}
-	changed := l.changedAt(s.texts.shop)
-	if now.Sub(s.liveAt) >= renewEvery || changed.After(s.liveAt) {
+	now, changed := time.Now(), l.changedAt(s.texts.shop)
+	if now.Sub(s.liveAt) >= renewEvery || changed.After(s.liveAt) || changed.After(s.texts.readAt) {
 		s = l.renew(ctx, e, changed)
 		now = time.Now()
 	}
@@ -233,22 +236,20 @@ func (l *Listings) get(ctx context.Context, e *entry) (Snapshot, error) {
 }
 
 // first waits for an entry's first state.
-func (l *Listings) first(ctx context.Context, e *entry, now time.Time) (Snapshot, error) {
-	if r := e.texts.start(now, time.Time{}, &l.running, func() { l.readTexts(forAll(ctx), e) }); r != nil {
-		r.wait(ctx, loadPatience)
-	}
+func (l *Listings) first(ctx context.Context, e *entry) (*state, error) {
+	l.share(ctx, &e.texts, time.Time{}, loadPatience, func() { l.readTexts(forAll(ctx), e) })
 	if s := e.state.Load(); s != nil {
-		return s.snapshot(time.Now(), time.Time{}, l.clock.Load()), nil
+		return s, nil
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
 	case errors.Is(e.failed, voucher.ErrNotFound):
-		return Snapshot{}, voucher.ErrNotFound
+		return nil, voucher.ErrNotFound
 	case e.failed != nil:
-		return Snapshot{}, fmt.Errorf("%w: %w", ErrUnavailable, e.failed)
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, e.failed)
 	default:
-		return Snapshot{}, fmt.Errorf("%w: the ledger does not answer", ErrUnavailable)
+		return nil, fmt.Errorf("%w: the ledger does not answer", ErrUnavailable)
 	}
 }
 
@@ -260,17 +261,28 @@ func forAll(ctx context.Context) context.Context {
 
 // renew reads the parts of an entry that are due, waits no longer than a caller may, and returns the state after that.
 func (l *Listings) renew(ctx context.Context, e *entry, changed time.Time) *state {
-	now, free := time.Now(), forAll(ctx)
-	if r := e.live.start(now, changed, &l.running, func() { l.readLive(free, e) }); r != nil {
-		r.wait(ctx, renewPatience)
-	}
-	if s := e.state.Load(); s == nil || s.due(now, changed).IsZero() {
+	free := forAll(ctx)
+	l.share(ctx, &e.live, changed, renewPatience, func() { l.readLive(free, e) })
+	if s := e.state.Load(); s == nil || s.due(time.Now(), changed).IsZero() {
 		return s
 	}
-	if r := e.texts.start(now, changed, &l.running, func() { l.readTexts(free, e) }); r != nil {
-		r.wait(ctx, renewPatience)
-	}
+	l.share(ctx, &e.texts, changed, renewPatience, func() { l.readTexts(free, e) })
 	return e.state.Load()
+}
+
+// share waits for the lane's job, as long as a caller may. A run that began before the change has read what was before
+// it, so the caller waits for the next one too.
+func (l *Listings) share(ctx context.Context, shared *lane, changed time.Time, atMost time.Duration, job func()) {
+	for range 2 {
+		r := shared.start(time.Now(), changed, &l.running, job)
+		if r == nil {
+			return
+		}
+		r.wait(ctx, atMost)
+		if !changed.After(r.began) {
+			return
+		}
+	}
 }
 
 // readLive renews the figures of an entry, unless its texts were read meanwhile: figures are read along with texts.

@@ -53,11 +53,13 @@ func (s *stores) call(ctx context.Context, hangs, away *bool, count *int) error 
 	return nil
 }
 
+// Voucher returns the voucher as it is when the call begins.
 func (s *stores) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) {
-	err := s.call(ctx, &s.ledgerHangs, &s.ledgerAway, &s.queries)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, v := range s.vouchers {
+	vouchers := slices.Clone(s.vouchers)
+	s.mu.Unlock()
+	err := s.call(ctx, &s.ledgerHangs, &s.ledgerAway, &s.queries)
+	for _, v := range vouchers {
 		if v.ID == id && err == nil {
 			return v, nil
 		}
@@ -389,6 +391,48 @@ func TestAChangeShows(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A change shows to all who ask after it at the same time, also while what was asked before it is still being read: a
+// first reading, one of figures, or one of texts.
+func TestAChangeShowsToAll(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]time.Duration{ // from the call before to the change
+		"nothing is being read": 10 * time.Millisecond, "Redis is being read": 500 * time.Microsecond,
+		"the ledger is being read": 1500 * time.Microsecond,
+	} {
+		for _, first := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, for the first time: %t", name, first), func(t *testing.T) {
+				t.Parallel()
+				inBubble(t, func(t *testing.T, l *Listings, s *stores) {
+					var callers sync.WaitGroup
+					show := func(want ...string) {
+						callers.Go(func() {
+							v, err := l.Voucher(t.Context(), 1)
+							if got := shownOf(v, err); !slices.Contains(want, got) {
+								t.Errorf("shown is %q, want one of %q", got, want)
+							}
+						})
+					}
+					if !first {
+						show("1:one ")
+						callers.Wait()
+						s.set(func() { s.version += "+" }) // so that texts are due
+						time.Sleep(renewEvery)
+					}
+					show("1:one ", "1:uno ")
+					time.Sleep(before)
+					s.set(func() { s.vouchers[0].Title = "uno" })
+					l.Changed(t.Context(), s.vouchers[0])
+					for range 20 {
+						show("1:uno ")
+						time.Sleep(200 * time.Microsecond)
+					}
+					callers.Wait()
+				})
+			})
+		}
 	}
 }
 
