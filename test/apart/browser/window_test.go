@@ -272,10 +272,20 @@ func evaluate[T any](w *window, expression string) T {
 	return v
 }
 
-// visit opens an address.
+// visit opens an address, anew if the page is there already: a browser loads nothing for the same fragment.
 func (w *window) visit(address string) {
 	w.tb.Helper()
-	w.do(chromedp.Navigate(address))
+	w.do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+		been, err := chromedp.NavigationEntries()(ctx, target)
+		if err != nil {
+			return chromedp.Void{}, err
+		}
+		load := chromedp.Navigate(address)
+		if been.Entries[been.CurrentIndex].URL == address {
+			load = chromedp.Reload()
+		}
+		return load(ctx, target)
+	})
 }
 
 // until waits until an expression is true on the page.
