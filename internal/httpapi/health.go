@@ -82,7 +82,7 @@ func (r *readiness) answer(ctx context.Context) (int, []byte, error) {
 	return http.StatusServiceUnavailable, body, nil
 }
 
-// fresh returns a report not older than reportAge.
+// fresh returns a report that was made at most reportAge ago. Making one takes as long as its slowest check.
 func (r *readiness) fresh(ctx context.Context) readyReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()

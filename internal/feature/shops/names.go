@@ -19,8 +19,9 @@ type Names struct {
 	read func(ctx context.Context, ids []int64) (map[int64]Face, error)
 	now  func() time.Time
 
-	mu    sync.Mutex
-	known map[int64]known
+	mu      sync.Mutex
+	known   map[int64]known
+	changes int // calls of Forget
 }
 
 // known is a shop's face, and when its reading began.
@@ -40,7 +41,7 @@ func NewNames(
 // Of returns the faces of shops, also of those without any. While they cannot be read it returns the last ones that
 // were; shops that it does not know are left out, and it returns order.ErrUnavailable.
 func (n *Names) Of(ctx context.Context, ids []int64) (map[int64]Face, error) {
-	faces, old := n.remembered(ids)
+	faces, old, changes := n.remembered(ids)
 	if len(old) == 0 {
 		return faces, nil
 	}
@@ -56,14 +57,14 @@ func (n *Names) Of(ctx context.Context, ids []int64) (map[int64]Face, error) {
 	}
 	for _, id := range old {
 		faces[id] = read[id]
-		n.keep(id, known{read[id], began})
 	}
+	n.keep(old, read, changes, began)
 	return faces, nil
 }
 
 // remembered returns the faces of those shops that are in memory, and which are to be read: all that are not, or are
-// old.
-func (n *Names) remembered(ids []int64) (faces map[int64]Face, old []int64) {
+// old. changes is how many there have been so far.
+func (n *Names) remembered(ids []int64) (faces map[int64]Face, old []int64, changes int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	faces, now := make(map[int64]Face, len(ids)), n.now()
@@ -76,25 +77,31 @@ func (n *Names) remembered(ids []int64) (faces map[int64]Face, old []int64) {
 			old = append(old, id)
 		}
 	}
-	return faces, old
+	return faces, old, n.changes
 }
 
-// Put stores a face that was changed just now.
-func (n *Names) Put(id int64, face Face) { n.keep(id, known{face, n.now()}) }
-
-// keep stores a face, unless it was changed since its reading began. If there are too many, all others are forgotten:
-// they are read again when they are asked for.
-func (n *Names) keep(id int64, k known) {
+// keep stores faces whose reading began after so many changes; not if there was another one, which they may lack. If
+// there are too many, all others are forgotten: they are read again when they are asked for.
+func (n *Names) keep(ids []int64, read map[int64]Face, changes int, began time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	was, has := n.known[id]
-	if was.at.After(k.at) {
+	if changes != n.changes {
 		return
 	}
-	if !has && len(n.known) >= mostKnown {
-		clear(n.known)
+	for _, id := range ids {
+		if _, has := n.known[id]; !has && len(n.known) >= mostKnown {
+			clear(n.known)
+		}
+		n.known[id] = known{read[id], began}
 	}
-	n.known[id] = k
+}
+
+// Forget has a shop's face read again that was changed here.
+func (n *Names) Forget(id int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.known, id)
+	n.changes++
 }
 
 // Known returns the names of shops. Those without a name are left out, and those that cannot be read now.

@@ -121,7 +121,7 @@ func (h handlers) change(c *gin.Context, who httpkit.Identity, id int64) (httpki
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	h.names.Put(id, s.Face)
+	h.names.Forget(id)
 	return httpkit.Data(http.StatusOK, h.view(s), nil)
 }
 

@@ -101,11 +101,13 @@ func (l *Ledger) Counts(ctx context.Context, voucherID int64) (Counts, error) {
 		return Counts{}, sqlkit.ReadError(what, err)
 	}
 	long := len(lists) > 0 && lists[0].LastPosition > longList
+	var c countsAt
+	known := false
 	if long { // one at a time
 		l.counted.Lock()
 		defer l.counted.Unlock()
+		c, known = l.counted.of[voucherID]
 	}
-	c, known := l.counted.of[voucherID]
 	if now := l.db.Clock(); !long || !known || now.Sub(c.at) >= countsFor || now.Before(c.at) {
 		var err error
 		if c.Counts, err = l.count(ctx, voucherID); err != nil {

@@ -391,6 +391,16 @@ func TestLongListsAreCountedNowAndThen(t *testing.T) {
 		waiting(10002)
 		r.Clock.Add(int64(time.Second))
 		waiting(10003)
+		var lists sync.WaitGroup // for the race detector
+		for i := range int64(8) {
+			lists.Go(func() {
+				for range 60 {
+					_, _ = r.lists.Counts(t.Context(), r.voucher+i%2)
+					r.Clock.Add(int64(10 * time.Second))
+				}
+			})
+		}
+		lists.Wait()
 	})
 }
 

@@ -31,6 +31,7 @@ type subscribedShops struct {
 	mu    sync.Mutex
 	shops map[int64]bool // 0: all
 	from  time.Time      // when they were read; zero: they must be read
+	stale int            // calls of forget
 }
 
 // known returns the shops whose events are written; shop 0 stands for all shops. Do not change the result.
@@ -64,6 +65,9 @@ func (c *subscribedShops) read(db *gorm.DB, now time.Time, age time.Duration) er
 	} else if age >= 0 && age < subscribedFor {
 		return nil
 	}
+	c.mu.Lock()
+	stale := c.stale
+	c.mu.Unlock()
 	var ids []int64
 	if err := db.Raw(shopsWritten).Find(&ids).Error; err != nil {
 		return fmt.Errorf("reading of which shops events are written: %w", err)
@@ -71,12 +75,13 @@ func (c *subscribedShops) read(db *gorm.DB, now time.Time, age time.Duration) er
 	if c.all {
 		ids = append(ids, 0)
 	}
-	c.learn(ids, now)
+	c.learn(ids, now, stale)
 	return nil
 }
 
-// learn stores the shops, which were read after the time from.
-func (c *subscribedShops) learn(ids []int64, from time.Time) {
+// learn stores the shops, which were read after the time from and after so many calls of forget. If there was another
+// one, they must be read again.
+func (c *subscribedShops) learn(ids []int64, from time.Time, stale int) {
 	shops := make(map[int64]bool, len(ids))
 	for _, id := range ids {
 		shops[id] = true
@@ -86,7 +91,10 @@ func (c *subscribedShops) learn(ids []int64, from time.Time) {
 	if from.Before(c.from) && !c.from.After(c.now()) {
 		return // newer shops are stored already, and a transaction may rely on them
 	}
-	c.shops, c.from = shops, from
+	c.shops = shops
+	if stale == c.stale {
+		c.from = from
+	}
 }
 
 // forget makes the next refresh read the shops, after an endpoint was made or deleted here.
@@ -94,6 +102,7 @@ func (c *subscribedShops) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.from = time.Time{}
+	c.stale++
 }
 
 // Hook writes the events of orders and waiting lists, in the transactions that change them.

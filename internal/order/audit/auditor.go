@@ -302,7 +302,7 @@ func (a *Auditor) due(vs []voucher.Voucher, early bool) []int64 {
 // found notes the result of a check, and acts once two results in a row agree.
 func (a *Auditor) found(ctx context.Context, b Balance) {
 	a.mu.Lock()
-	a.balances[b.VoucherID] = b
+	a.note(b)
 	a.mu.Unlock()
 	c := a.cases[b.VoucherID]
 	switch {

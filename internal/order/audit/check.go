@@ -32,7 +32,7 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 	defer a.mu.Unlock()
 	clear(a.balances)
 	for _, b := range balances {
-		a.balances[b.VoucherID] = b
+		a.note(b)
 	}
 	return balances, nil
 }
@@ -57,8 +57,15 @@ func (a *Auditor) Balance(ctx context.Context, sale int64) (Balance, error) {
 	if err != nil {
 		return Balance{}, err
 	}
-	a.balances[sale] = b
+	a.note(b)
 	return b, nil
+}
+
+// note remembers a balance, unless a newer one is known. The caller holds a.mu.
+func (a *Auditor) note(b Balance) {
+	if !a.balances[b.VoucherID].At.After(b.At) {
+		a.balances[b.VoucherID] = b
+	}
 }
 
 // Check reads one sale and returns its balance. While the stores cannot be compared it reads again, a few times. Its
@@ -80,6 +87,7 @@ func (a *Auditor) readUpTo(ctx context.Context, sale int64, reads int, pause tim
 
 // read reads one sale: the ledger, Redis, and the ledger again.
 func (a *Auditor) read(ctx context.Context, sale int64) (Balance, error) {
+	began := time.Now()
 	v, err := a.stores.Vouchers.Voucher(ctx, sale)
 	if err != nil {
 		return Balance{}, order.OrUnavailable(err)
@@ -102,5 +110,5 @@ func (a *Auditor) read(ctx context.Context, sale int64) (Balance, error) {
 	case err != nil:
 		return Balance{}, order.OrUnavailable(err)
 	}
-	return compare(sale, before, ledger, redis, time.Now()), nil
+	return compare(sale, before, ledger, redis, began), nil
 }

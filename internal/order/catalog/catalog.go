@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	size    = 100_000     // vouchers remembered at most
-	ttl     = time.Hour   // for vouchers; the reconciler renews those on sale every second
-	missTTL = time.Second // for ids that do not exist: one query a second for any number of callers
+	size     = 100_000          // vouchers remembered at most
+	saleTTL  = time.Hour        // for sales that Redis holds; the reconciler renews them every second
+	otherTTL = 10 * time.Second // for vouchers that nobody renews
+	missTTL  = time.Second      // for ids that do not exist: one query a second for any number of callers
 )
 
 // LoadTimeout is how long one query for a voucher may take.
@@ -71,10 +72,14 @@ func New(source Vouchers) *Catalog {
 		cache: otter.Must(&otter.Options[int64, entry]{
 			MaximumSize: size,
 			ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[int64, entry]) time.Duration {
-				if e.Value.err != nil {
+				switch sale := e.Value.voucher.Sale; {
+				case e.Value.err != nil:
 					return missTTL
+				case sale == nil || sale.Retired:
+					return otherTTL
+				default:
+					return saleTTL
 				}
-				return ttl
 			}),
 		}),
 	}

@@ -48,11 +48,13 @@ func (l *fakeLedger) Voucher(ctx context.Context, id int64) (voucher.Voucher, er
 
 func titled(id int64, title string) voucher.Voucher { return voucher.Voucher{ID: id, Title: title} }
 
-// inBubble runs f with a catalog over a ledger with the voucher 1.
+// inBubble runs f with a catalog over a ledger with the voucher 1 and the sales 3 and 4, which has left Redis.
 func inBubble(t *testing.T, f func(t *testing.T, c *Catalog, l *fakeLedger)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l := &fakeLedger{vouchers: map[int64]voucher.Voucher{1: titled(1, "now")}, takes: time.Millisecond}
+		l := &fakeLedger{takes: time.Millisecond, vouchers: map[int64]voucher.Voucher{
+			1: titled(1, "now"), 3: {ID: 3, Sale: &voucher.Sale{}}, 4: {ID: 4, Sale: &voucher.Sale{Retired: true}},
+		}}
 		c := New(l)
 		defer c.Close()
 		f(t, c, l)
@@ -68,8 +70,11 @@ func TestVouchersAreRemembered(t *testing.T) {
 		want   error
 		asked  int
 	}{
-		"a voucher":                  {id: 1, after: ttl - time.Minute, asked: 1},
-		"for an hour":                {id: 1, after: ttl + time.Minute, asked: 2},
+		"a voucher":                  {id: 1, after: otherTTL - time.Second, asked: 1},
+		"for ten seconds":            {id: 1, after: otherTTL + time.Second, asked: 2},
+		"a sale":                     {id: 3, after: saleTTL - time.Minute, asked: 1},
+		"for an hour":                {id: 3, after: saleTTL + time.Minute, asked: 2},
+		"a sale that has left Redis": {id: 4, after: otherTTL + time.Second, asked: 2},
 		"a changed voucher":          {id: 1, forget: true, asked: 2},
 		"an unknown id":              {id: 2, want: voucher.ErrNotFound, asked: 1},
 		"an unknown id for a second": {id: 2, after: 3 * missTTL, want: voucher.ErrNotFound, asked: 2},
