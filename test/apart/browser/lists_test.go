@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// answeredByHand lets a test answer the page's requests below a path: lists holds them, oldest first. It shortens the
+// answeredByHand lets a test answer the page's requests to a path: lists holds them, oldest first. It shortens the
 // interval of so many milliseconds at which the page reads again; ticks counts the intervals.
 func answeredByHand(path string, interval int) string {
 	return fmt.Sprintf(`
@@ -16,11 +16,11 @@ window.ticks = 0;
 window.lists = [];
 const every = window.setInterval, ask = window.fetch;
 window.setInterval = (run, ms) => every(() => (run(), ms === %[2]d && ticks++), ms === %[2]d ? 100 : ms);
-window.fetch = (path, options) => !String(path).startsWith(%[1]s) ? ask(path, options) :
+window.fetch = (path, options) => String(path).split('?')[0] !== %[1]s ? ask(path, options) :
   new Promise((answer, fail) => lists.push({
   path, fail: () => fail(new TypeError('no answer')),
   answer: (page) => answer(new Response(JSON.stringify({ success: true, ...page }))),
-}));`, quoted(path+"?"), interval)
+}));`, quoted(path), interval)
 }
 
 // notAskedAgain waits for three intervals and checks that the number of requests does not change.
@@ -144,6 +144,64 @@ func TestOlderListOfOrders(t *testing.T) {
 	if want := "paid,paid,503"; got != want {
 		t.Errorf("shown: %s, want %s", got, want)
 	}
+}
+
+// moves makes the page's clock move on, so that what is asked for afterwards is asked for later.
+const moves = `const moves = () => { for (const now = performance.now(); performance.now() === now;); };`
+
+// TestOlderAnswerAboutAnOrder checks that of two answers about an order the one that was asked for later counts,
+// whichever comes first, and that the older one adds what only it has. An order is not queued again.
+func TestOlderAnswerAboutAnOrder(t *testing.T) {
+	t.Parallel()
+	w := open(t, embeddedShop(t).url("/"), desktop())
+	got := evaluate[string](w, moves+`import('/assets/buyer/shop.js').then(async ({ Shop }) => {
+  const run = async (known, second, first, later, order) => {
+    const answers = [];
+    const ask = () => new Promise((answer) => (moves(), answers.push(answer)));
+    const client = { order: ask, orders: ask, follow: () => () => {} };
+    const shop = new Shop(client, { token: 'A', user: '42' }, 1, { changed() {}, notify() {}, signedOut() {} });
+    const one = (status) => ({ id: '5', voucherId: 7, status });
+    shop.orders = [one(known)];
+    const reads = [shop.readOrder('5'), shop[second]('5')];
+    for (const i of order) {
+      const data = one([first, later][i]);
+      answers[i]({ success: true, data: i === 0 ? { ...data, history: [] } : second === 'readOrders' ? [data] : data });
+      await reads[i];
+    }
+    return shop.orders[0].status + (shop.orders[0].history ? '' : ' without its history');
+  };
+  return [
+    await run('paid', 'readOrder', 'paid', 'refunded', [1, 0]),
+    await run('paid', 'readOrders', 'paid', 'refunded', [0, 1]),
+    await run('paid', 'readOrders', 'paid', 'refunded', [1, 0]),
+    await run('queued', 'readOrders', 'unpaid', 'queued', [1, 0]),
+  ].join();
+})`)
+	if want := "refunded,refunded,refunded,unpaid"; got != want {
+		t.Errorf("shown: %s, want %s", got, want)
+	}
+}
+
+// TestOlderAnswerAboutARefund checks that the console does not show an order as refunding again once it is refunded,
+// however its answers overtake each other.
+func TestOlderAnswerAboutARefund(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	d := s.asAdmin(desktop())
+	d.script += answeredByHand("/admin/order/5", 2000)
+	w := open(t, s.url("/admin#/orders?orderId=5"), d)
+	answer := func(n int, status string) {
+		t.Helper()
+		w.until(fmt.Sprintf("lists.length > %d", n))
+		evaluate[bool](w, fmt.Sprintf("lists[%d].answer({data: {id: '5', userId: '42', voucherId: 7, status: '%s'}}), "+
+			"ask('/').then(() => true)", n, status))
+	}
+	answer(0, "refunding")
+	w.until("lists.length > 2")
+	answer(2, "refunded")
+	w.sees("dialog .tag", "Refunded")
+	answer(1, "refunding")
+	w.sees("dialog .tag", "Refunded")
 }
 
 // TestBuyerWithoutAnOrder checks what a search for a buyer without an order says: that refusals are counted, not kept;

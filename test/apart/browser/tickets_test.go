@@ -139,6 +139,37 @@ func TestKeptPressIsSentAtTheMoment(t *testing.T) {
 	}
 }
 
+// TestStartMovesWhileItsTicketComes checks that a kept press is sent at the moment of the new start where the list says
+// that the start was moved while an answer with the old one is under way.
+func TestStartMovesWhileItsTicketComes(t *testing.T) {
+	t.Parallel()
+	w := open(t, embeddedShop(t).url("/"), desktop())
+	got := evaluate[string](w, `import('/assets/buyer/shop.js').then(({ Shop }) => new Promise((done) => {
+  const at = (ms) => new Date(Date.now() + ms).toISOString();
+  const old = at(3.6e6), moved = at(-1000), asked = [];
+  const sale = (beginTime) => ({ id: 7, type: 1, status: 1, beginTime, endTime: at(9e6), ticketsFrom: at(-9e6) });
+  const away = async () => ({ success: false, status: 503 });
+  const client = {
+    clock: { now: () => Date.now() }, order: away, orders: away, vouchers: away, follow: () => () => {},
+    ticket: async () => {
+      const [{ beginTime }] = shop.vouchers;
+      asked.push('ticket');
+      shop.vouchers = [sale(moved)];
+      const data = { ticket: 'T', usableFrom: beginTime, validUntil: at(9e6), beginTime };
+      return { success: true, status: 200, data };
+    },
+    buy: async () => (asked.push('buy'), { refused: 'SOLD_OUT' }),
+  };
+  const told = (event) => (asked.push(event), event === 'kept' && done(asked.join()));
+  const shop = new Shop(client, { token: 'A', user: '42' }, 1, { changed() {}, notify: told, signedOut() {} });
+  shop.vouchers = [sale(old)];
+  shop.press(shop.vouchers[0]).then(() => done(asked.join()));
+}))`)
+	if want := "ticket,ticket,buy,refused"; got != want {
+		t.Errorf("the page did %s, want %s", got, want)
+	}
+}
+
 // TestStoppedAtTheMoment checks that a guard's refusal is shown, and that the buyer may press again.
 func TestStoppedAtTheMoment(t *testing.T) {
 	t.Parallel()

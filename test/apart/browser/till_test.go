@@ -139,3 +139,48 @@ func TestTillWithLostAnswers(t *testing.T) {
 		t.Error("no answer was lost: nothing was tested")
 	}
 }
+
+// TestTillChecksTheNewestCode checks that what a till shows is about the code that was typed or scanned last, even if
+// the answer about another one comes later.
+func TestTillChecksTheNewestCode(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	d := s.asTill(phone())
+	d.script += `
+window.checks = [];
+const answered = (data, done) => ({ ok: true, status: 200, headers: new Headers(),
+  json: async () => (setTimeout(done, 0, true), { success: true, data }) });
+window.fetch = ((ask) => (path, options) => path !== '/till/validate' ? ask(path, options) : new Promise((answer) =>
+  checks.push((title) => new Promise((done) => answer(answered({ title, actualValue: 100 }, done))))))(window.fetch);
+window.BarcodeDetector = class { detect = async () => [{ rawValue: 'SCANNED' }]; };
+HTMLMediaElement.prototype.play = async () => {};
+if (location.host) navigator.mediaDevices.getUserMedia = async () => new MediaStream();`
+	till := open(t, s.url("/till"), d)
+	asked := func(n int) {
+		t.Helper()
+		till.until(fmt.Sprintf("checks.length === %d", n))
+	}
+	answer := func(n int, title string) {
+		t.Helper()
+		evaluate[bool](till, fmt.Sprintf("checks[%d](%s)", n, quoted(title)))
+	}
+	till.enter("#code", "A")
+	till.keys("\r")
+	asked(1)
+	till.enter("#code", "B")
+	answer(0, "First") // what is typed was not checked yet
+	till.seesNo(".result")
+	till.keys("\r")
+	asked(2)
+	till.enter("#code", "C")
+	till.keys("\r")
+	asked(3)
+	till.click("[data-act=scan]")
+	asked(4)
+	answer(3, "Fourth")
+	till.sees(".what", "Fourth")
+	till.sees(".facts", "SCAN-NED")
+	answer(1, "Second")
+	answer(2, "Third")
+	till.sees(".what", "Fourth")
+}

@@ -160,6 +160,43 @@ func TestLeaveTheWaitingList(t *testing.T) {
 	}
 }
 
+// TestOlderAnswerAboutAPlace checks that an answer about a place that was asked for before the buyer left, accepted or
+// said something, or before another answer, changes nothing.
+func TestOlderAnswerAboutAPlace(t *testing.T) {
+	t.Parallel()
+	w := open(t, embeddedShop(t).url("/"), desktop())
+	got := evaluate[string](w, moves+`import('/assets/buyer/places.js').then(async ({ Places }) => {
+  const run = async (before, act, after) => {
+    const events = [], answers = [];
+    const place = (state, standing) => ({ success: true, data: { voucherId: 7, state, standing } });
+    const acts = async () => (moves(), place(after, true));
+    const client = {
+      places: async () => ({ success: true, data: [place(before).data] }), leaveWaitlist: acts, acceptInvitation: acts,
+      joinWaitlist: acts, place: () => new Promise((answer) => answers.push(answer)),
+    };
+    const places = new Places(client, {}, { changed() {}, acted() {}, refused() {},
+      notify: (event) => events.push(event), bought: () => events.push('ordered') });
+    const voucher = { id: 7, waitlistWindowSeconds: 60 };
+    const asks = async () => {
+      const n = answers.length, read = places.reread([voucher]);
+      while (answers.length === n) await null;
+      return (state) => (answers[n](place(state)), read);
+    };
+    await places.read([voucher]);
+    const older = await asks();
+    if (act) await places[act](voucher, true);
+    else moves(), await (await asks())(after);
+    await older(before);
+    return [places.of(7).state, places.of(7).standing ?? '', ...events].join(' ');
+  };
+  return [await run('waiting', 'leave', 'left'), await run('invited', 'accept', 'bought'),
+    await run('waiting', 'say', 'waiting'), await run('waiting', '', 'invited')].join();
+})`)
+	if want := "left true left,bought true invited ordered,waiting true,invited  invited"; got != want {
+		t.Errorf("shown and told: %s, want %s", got, want)
+	}
+}
+
 // TestMissedInvitation checks that an invitation counts down to its end, and that the page then says what missing it
 // has cost and what missing the next one would.
 func TestMissedInvitation(t *testing.T) {

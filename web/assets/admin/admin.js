@@ -118,8 +118,10 @@ function Who({ words }) {
   bar.changed = () => changed((/** @type {number} */ n) => n + 1);
   const [shop, setShop] = useState(''); // the name of the merchant's
   useEffect(() => {
+    let open = true;
     setShop('');
-    if (session.token && session.shop) client.ask('GET', `/shop/${session.shop}`).then((answer) => answer.success && setShop(answer.data.name));
+    if (session.token && session.shop) client.ask('GET', `/shop/${session.shop}`).then((answer) => open && answer.success && setShop(answer.data.name));
+    return () => void (open = false);
   }, [session.token, words.language]);
   useEffect(() => {
     const named = (/** @type {any} */ { detail }) => detail.id === session.shop && setShop(detail.name ?? '');

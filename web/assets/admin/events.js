@@ -1,7 +1,7 @@
 // @ts-check
 // Events: what happened to orders, payments, waiting lists and sales, newest first; of each what it says, and how the endpoints take it.
 
-import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { Foot, Table, Waiting, When, trouble, usePages, useFilter } from './parts.js';
 import { ShopLink } from './shops.js';
@@ -55,10 +55,13 @@ function One({ event, client, words, onClose }) {
   const { body } = event;
   const [read, setRead] = useState(/** @type {any} */ (null)); // {rows} or {wrong}
   const [again, setAgain] = useState(/** @type {any} */ (null)); // the endpoint to which it is to be sent
+  const asked = useRef(/** @type {any} */ (0));
   const load = async () => {
+    const mine = ++asked.current;
     const endpoints = await client.ask('GET', '/admin/webhook');
     const taking = (endpoints.data ?? []).filter((/** @type {any} */ e) => (e.shopId === 0 || e.shopId === event.shopId) && (!e.types || e.types.split(',').includes(body.type)));
     const answers = await Promise.all(taking.map((/** @type {any} */ e) => client.list(`/admin/webhook/${e.id}/delivery`, { eventId: event.eventId })));
+    if (mine !== asked.current) return; // another request was made since
     const bad = [endpoints, ...answers].find((a) => !a.success && a.status !== 404); // one may be deleted meanwhile
     setRead(bad ? { wrong: trouble(bad, t) } : { rows: taking.flatMap((/** @type {any} */ endpoint, /** @type {number} */ i) => (answers[i].data?.[0] ? [{ endpoint, delivery: answers[i].data[0] }] : [])) });
   };

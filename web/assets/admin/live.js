@@ -40,9 +40,12 @@ export function Live({ id, client, words }) {
     if (lost || turned) setVersion((n) => n + 1);
     known.current = state;
   }, [state, lost]);
+  const asked = useRef(/** @type {any} */ (0));
   useTick(1000);
   const read = async () => {
+    const mine = ++asked.current;
     const answer = await client.ask('GET', `/voucher/${id}`);
+    if (mine !== asked.current) return; // another request was made since
     setFailed(answer.success ? null : answer);
     if (answer.success) setVoucher({ ...answer.data, stale: answer.stale === true || answer.data.stale === true });
   };

@@ -35,8 +35,12 @@ export function Order({ id, client, words, onClose, onChange }) {
   const [said, setSaid] = useState(''); // of what was done
   const [act, setAct] = useState('');
   const [stuck, setStuck] = useState(/** @type {any} */ (null));
+  const asked = useRef(/** @type {any} */ (0)), shown = useRef(/** @type {any} */ (0)); // numbers of requests
   const read = async () => {
+    const mine = ++asked.current;
     const answer = await client.ask('GET', `/admin/order/${encodeURIComponent(id)}`);
+    if (mine < shown.current) return; // a later request was answered first
+    shown.current = mine;
     setWrong(answer.success ? '' : trouble(answer, t));
     if (answer.success) setOrder(answer.data);
   };

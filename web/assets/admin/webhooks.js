@@ -1,7 +1,7 @@
 // @ts-check
 // Webhook endpoints: where changes of orders and waiting lists are sent, how each takes them, what was sent to it, and what it did not take.
 
-import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { notify } from './notice.js';
 import { CODES } from './codes.js';
@@ -123,8 +123,11 @@ export function Webhook({ id, client, words }) {
   const [list, setList] = useState('delivery');
   const [open, setOpen] = useState(/** @type {any} */ (null));
   const [secret, setSecret] = useState(/** @type {any} */ (null)); // not in open: a dialog that closes clears that a moment later
+  const asked = useRef(/** @type {any} */ (0));
   const load = async () => {
+    const mine = ++asked.current;
     const answer = await client.ask('GET', `/admin/webhook/${id}`);
+    if (mine !== asked.current) return; // another request was made since
     setPage((/** @type {any} */ p) => ({ endpoint: answer.success ? answer.data : answer.status !== 404 && p.endpoint, answer }));
   };
   useEffect(() => void load(), [version]);

@@ -26,6 +26,8 @@ export class Places {
   refusals = new Map();
   /** @type {Map<number, Place>} by voucher */
   #places = new Map();
+  /** When what is known of a place was asked for or done, by performance.now(). @type {Map<number, number>} by voucher */
+  #asked = new Map();
   /** @type {Map<number, number>} of the next question, by voucher */
   #timers = new Map();
   #known = false; // the open places were read
@@ -56,6 +58,7 @@ export class Places {
     if (this.#known || !vouchers.some((v) => v.waitlistWindowSeconds)) return;
     this.#known = true;
     const turn = this.#turn;
+    const asked = performance.now();
     const answer = await this.client.places();
     if (turn !== this.#turn) return;
     if (!answer.success) {
@@ -63,7 +66,7 @@ export class Places {
       if (answer.status === 401) this.view.refused(answer);
       return;
     }
-    for (const place of answer.data) this.#take(place, place.state === 'invited');
+    for (const place of answer.data) this.#take(place, asked, place.state === 'invited');
     this.view.changed();
   }
 
@@ -149,10 +152,11 @@ export class Places {
   /** Asks what has become of a place. @param {number} id */
   async #ask(id) {
     const turn = this.#turn;
+    const asked = performance.now();
     const answer = await this.client.place(id);
     if (turn !== this.#turn) return;
     if (answer.success) {
-      if (!this.doing.has(id)) this.#take(answer.data);
+      if (!this.doing.has(id)) this.#take(answer.data, asked);
     } else if (decided(answer)) {
       this.#places.delete(id);
       if (answer.status === 401) this.view.refused(answer);
@@ -168,9 +172,11 @@ export class Places {
     this.#timers.set(id, window.setTimeout(() => this.#ask(id), seconds * 1000 * (1 + Math.random() / 4)));
   }
 
-  /** Stores a place as it is now. @param {Place} place @param {boolean} [news] whether its state may be */
-  #take(place, news = true) {
+  /** Stores a place, unless what is known of it was asked for later. @param {Place} place @param {number} [asked] by performance.now() @param {boolean} [news] whether its state may be */
+  #take(place, asked = performance.now(), news = true) {
     const id = place.voucherId;
+    if (asked < (this.#asked.get(id) ?? 0)) return;
+    this.#asked.set(id, asked);
     const old = this.#places.get(id);
     this.#places.set(id, place);
     clearTimeout(this.#timers.get(id));

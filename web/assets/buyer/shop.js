@@ -55,8 +55,8 @@ export class Shop {
 
   #listing;
   #followed;
-  /** When an order was last updated, by performance.now(). @type {Map<string, number>} by order */
-  #updated = new Map();
+  /** When what is known of an order was asked for or told, by performance.now(). @type {Map<string, number>} by order */
+  #asked = new Map();
   /** Idempotency keys of purchases whose outcome is not known. @type {Map<number, string>} by voucher */
   #keys = new Map();
   /** The presses that may go on: withdrawing one ends it. @type {Map<number, object>} by voucher */
@@ -215,11 +215,7 @@ export class Shop {
     if (!answer.success) return this.view.changed();
     this.ordersKnown = true;
     const all = new Map(this.orders.map((o) => [o.id, o]));
-    for (const order of answer.data) {
-      const known = all.get(order.id);
-      // An update of an order since then is newer than the list.
-      if (!known || (this.#updated.get(order.id) ?? 0) < asked) all.set(order.id, merged(known, order));
-    }
+    for (const order of answer.data) all.set(order.id, this.#merged(all.get(order.id), order, asked));
     this.orders = [...all.values()].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1));
     for (const order of this.orders) if (LIVE.has(order.status)) this.wasLive.add(order.id);
     this.#followed.follow(this.orders);
@@ -361,9 +357,9 @@ export class Shop {
       const got = await this.tickets.get(listed());
       if (goes() && givenUp(got) && this.client.clock.now() < Date.parse(listed().beginTime ?? '')) continue; // there is time yet
       if (!goes() || got.phase !== 'ready') return got;
-      const began = listed().beginTime;
-      const came = await this.#until(voucher, () => (listed().beginTime === began ? got.usableFrom ?? 0 : 0), goes);
-      if (!came || listed().beginTime === began) return got;
+      const stands = () => listed().beginTime === got.beginTime; // the start that the ticket goes by
+      const came = await this.#until(voucher, () => (stands() ? got.usableFrom ?? 0 : 0), goes);
+      if (!came || stands()) return got;
     }
   }
 
@@ -427,15 +423,17 @@ export class Shop {
   /** Reads an order with its history. @param {string} id */
   async readOrder(id) {
     const who = this.session.token;
+    const asked = performance.now();
     const answer = await this.client.order(id);
-    if (answer.success && this.session.token === who) this.#put(answer.data);
+    if (answer.success && this.session.token === who) this.#put(answer.data, asked);
   }
 
   /** Waits until an order has its row, then follows it. @param {string} id */
   async #settle(id) {
     const who = this.session.token;
+    const asked = performance.now();
     const answer = await this.client.order(id, '10s');
-    if (answer.success && this.session.token === who) this.#put(answer.data);
+    if (answer.success && this.session.token === who) this.#put(answer.data, asked);
     this.#followed.follow(this.orders);
   }
 
@@ -452,12 +450,11 @@ export class Shop {
     this.view.changed();
   }
 
-  /** Stores an order as it is now. @param {Order} order */
-  #put(order) {
+  /** Stores an order as it was at a moment, or is now. @param {Order} order @param {number} [asked] by performance.now() */
+  #put(order, asked = performance.now()) {
     const i = this.orders.findIndex((o) => o.id === order.id);
     const old = this.orders[i];
-    order = merged(old, order);
-    this.#updated.set(order.id, performance.now());
+    order = this.#merged(old, order, asked);
     if (LIVE.has(order.status)) this.wasLive.add(order.id);
     if (i < 0) this.orders = [order, ...this.orders];
     else this.orders = this.orders.with(i, order);
@@ -465,6 +462,18 @@ export class Shop {
     this.#followed.follow(this.orders);
     if (old?.status !== order.status) this.tabs.tell();
     this.view.changed();
+  }
+
+  /**
+   * What is known of an order with what is heard of it: where that was asked for earlier it only adds what is missing, unless the order was queued,
+   * which all other states come after. An order has no state while only Redis knows it. Money that is under way is left out once it is not.
+   * @param {Order | undefined} known @param {Order} heard @param {number} asked @returns {Order}
+   */
+  #merged(known, heard, asked) {
+    const last = this.#asked.get(heard.id) ?? 0;
+    this.#asked.set(heard.id, Math.max(last, asked));
+    const [old, now] = known && known.status !== 'queued' && asked < last ? [heard, known] : [known, heard];
+    return { ...old, ...now, processing: now.processing ?? false, status: now.status || old?.status || 'unknown' };
   }
 
   /** The stream of a followed order has told its state. @param {Order} update */
@@ -476,9 +485,6 @@ export class Shop {
     this.watch(); // a unit may have gone, or come back
   }
 }
-
-/** What is known of an order with what is heard of it; that has no state while only Redis knows the order. Money that is under way is left out once it is not. @param {Order | undefined} known @param {Order} order @returns {Order} */
-const merged = (known, order) => ({ ...known, ...order, processing: order.processing ?? false, status: order.status || known?.status || 'unknown' });
 
 /** A random key. crypto.randomUUID exists only on pages that came over HTTPS or from this machine. */
 function newKey() {

@@ -95,9 +95,10 @@ function SignIn({ words, why, onSignedIn }) {
 function Till({ words, onLost }) {
   const { t, has, moment, time, money } = words;
   const [result, setResult] = useState(/** @type {Result | null} */ (null));
-  const [asking, setAsking] = useState(false);
+  const [asking, setAsking] = useState(''); // what the service is asked to do: validate or redeem
   const [scanning, setScanning] = useState(/** @type {AbortController | null} */ (null));
   const [trouble, setTrouble] = useState('');
+  const asked = useRef(/** @type {any} */ (0));
   const input = useRef(/** @type {any} */ (null));
   const video = useRef(/** @type {any} */ (null));
   useEffect(() => input.current?.focus(), []);
@@ -116,22 +117,25 @@ function Till({ words, onLost }) {
     setResult(r);
     announce([t(r.says), r.note ? t(r.note, r.values) : ''].join('. '));
   };
-  /** @param {string} path @param {any} options */
-  const ask = async (path, options) => {
-    setAsking(true);
-    const asked = token;
-    let answer = await client.insist('POST', path, options);
-    if (answer.status === 401 && (await again.renewed(asked))) answer = await client.insist('POST', path, options);
-    setAsking(false);
-    if (answer.status === 401) onLost();
-    return answer;
+  /** The answer; null where it is of no use. @param {string} what @param {any} options */
+  const ask = async (what, options) => {
+    setAsking(what);
+    const mine = ++asked.current, sent = token;
+    const post = () => client.insist('POST', `/till/${what}`, options);
+    let answer = await post();
+    if (answer.status === 401 && (await again.renewed(sent))) answer = await post();
+    if (mine !== asked.current) return null; // another code was typed or checked since
+    setAsking('');
+    if (answer.status !== 401) return answer;
+    onLost();
+    return null;
   };
   /** @param {string} code */
   const check = async (code) => {
-    if (asking || !code.trim()) return;
+    if (asking === 'redeem' || !code.trim()) return;
     setResult(null);
-    const answer = await ask('/till/validate', { body: { code } });
-    if (answer.status === 401) return;
+    const answer = await ask('validate', { body: { code } });
+    if (!answer) return;
     tell(answer.success ? { says: 'says.valid', tone: 'ready', note: 'note.valid', code, coupon: answer.data, key: newKey() } : refused(answer, code));
     setTimeout(() => {
       if (answer.success) return void /** @type {any} */ (document.querySelector('[data-act=redeem]'))?.focus();
@@ -142,8 +146,8 @@ function Till({ words, onLost }) {
   /** Redeems, or asks again whether it has: the same key cannot redeem twice. @param {Result} r */
   const redeem = async (r) => {
     if (asking) return;
-    const answer = await ask('/till/redeem', { body: { code: r.code }, key: r.key });
-    if (answer.status === 401) return;
+    const answer = await ask('redeem', { body: { code: r.code }, key: r.key });
+    if (!answer) return;
     if (answer.success) {
       tell({ says: 'says.done', tone: 'good', code: r.code, coupon: answer.data, note: answer.data.repeated && r.unknown ? 'note.repeated' : undefined });
     } else if (answer.unknown || answer.status === 0 || answer.status >= 500) {
@@ -160,6 +164,9 @@ function Till({ words, onLost }) {
   const typed = () => {
     setTrouble('');
     if (!result?.unknown) setResult(null);
+    if (asking !== 'validate') return;
+    asked.current++;
+    setAsking('');
   };
   const camera = async () => {
     setTrouble('');
@@ -169,7 +176,7 @@ function Till({ words, onLost }) {
       const code = await scan(video.current, stop.signal);
       input.current.value = code;
       setScanning(null);
-      check(code);
+      input.current.form.requestSubmit(); // as of now: something may have been asked since the camera was turned on
     } catch {
       setScanning(null);
       setTrouble('scan.no');
@@ -188,7 +195,7 @@ function Till({ words, onLost }) {
       <video ref=${video} class="camera" hidden=${!scanning} muted playsinline aria-label=${t('scan.view')}></video>
       ${trouble && html`<p class="note warn" role="alert">${t(trouble)}</p>`}
       <div class="row">
-        <button class="button wide ${result?.tone === 'ready' ? '' : 'primary'}" data-act="check" aria-disabled=${String(asking)}>${t(asking && !result ? 'asking' : 'check')}</button>
+        <button class="button wide ${result?.tone === 'ready' ? '' : 'primary'}" data-act="check" aria-disabled=${String(asking === 'redeem')}>${t(asking && !result ? 'asking' : 'check')}</button>
         ${canScan && !scanning && html`<button type="button" class="button wide" data-act="scan" onClick=${camera}>${t('scan')}</button>`}
         ${scanning && html`<button type="button" class="button wide" onClick=${() => (scanning.abort(), setScanning(null))}>${t('scan.stop')}</button>`}
       </div>
@@ -199,8 +206,8 @@ function Till({ words, onLost }) {
       ${result.note && html`<p>${t(result.note, result.values)}</p>`}
       <p class="facts figures">${read(result.code)}${result.coupon?.validUntil && result.tone === 'ready' && html` · ${t('until', { time: moment(result.coupon.validUntil) })}`}${result.coupon?.redeemTime && html` · ${time(result.coupon.redeemTime)}`}</p>
       <div class="row">
-        ${result.tone === 'ready' && html`<button type="button" class="button wide act" data-act="redeem" aria-disabled=${String(asking)} onClick=${() => redeem(result)}>${t(asking ? 'asking' : 'redeem')}</button>`}
-        ${result.unknown && html`<button type="button" class="button wide act" data-act="again" aria-disabled=${String(asking)} onClick=${() => redeem(result)}>${t(asking ? 'asking' : 'again')}</button>`}
+        ${result.tone === 'ready' && html`<button type="button" class="button wide act" data-act="redeem" aria-disabled=${String(asking !== '')} onClick=${() => redeem(result)}>${t(asking ? 'asking' : 'redeem')}</button>`}
+        ${result.unknown && html`<button type="button" class="button wide act" data-act="again" aria-disabled=${String(asking !== '')} onClick=${() => redeem(result)}>${t(asking ? 'asking' : 'again')}</button>`}
         ${!result.unknown && html`<button type="button" class="button wide" data-act="next" onClick=${next}>${t('next')}</button>`}
       </div>
     </section>`}
