@@ -309,7 +309,7 @@ func (r *run) restartedWith(ended []int64) (took, all time.Duration) {
 	})
 	r.buyers.BuyAll(r.Context(), 16, r.newUsers(16))
 	took = time.Since(up)
-	r.awaitRepaired(10 * time.Minute)
+	r.awaitRepaired(time.Duration(r.sized(10, 2)) * time.Minute)
 	all = time.Since(up)
 	r.Logf("with %d ended sales, the running one sold again after %v, and all were repaired after %v", len(ended),
 		took.Round(time.Millisecond), all.Round(time.Millisecond))
