@@ -157,8 +157,8 @@ func (m *backModel) quiesce(t *rapid.T) {
 	m.holds(t)
 	v := w.view(t)
 	if v.waiting != 0 || v.pending != 0 || v.redis.stock != v.sale.stock || v.redis.last != v.sale.last {
-		t.Fatalf("quiescent: %d entries wait, %d operations are pending; Redis has %+v, the ledger %+v",
-			v.waiting, v.pending, v.redis, v.sale)
+		t.Fatalf("quiescent: %d entries wait, %d operations are pending; Redis has %+v, the ledger %+v; "+
+			"the auditor finds %+v", v.waiting, v.pending, v.redis, v.sale, w.balance(t))
 	}
 	live, holders := map[int64]int64{}, map[int64]string{}
 	for _, o := range v.orders {

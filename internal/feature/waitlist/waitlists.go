@@ -67,8 +67,8 @@ type Stores struct {
 type Waitlists struct {
 	stores  Stores
 	metrics *Metrics
-	running sync.WaitGroup // goroutines that join
-	joining sync.Map       // voucher id → *joins; one for each sale that somebody joined since the start
+	running batch.Running // goroutines that join
+	joining sync.Map      // voucher id → *joins; one for each sale that somebody joined since the start
 }
 
 // joins batches the calls that join one list.

@@ -28,7 +28,7 @@ type Options struct {
 	Inline bool
 	// Running counts the goroutines that the Batcher starts to make calls, so that a clean stop can wait for them. It
 	// may be nil.
-	Running *sync.WaitGroup
+	Running *Running
 }
 
 // Item is one request of a call.
@@ -63,7 +63,7 @@ func New[Q, A any](options Options, call func(ctx context.Context, items []*Item
 		options.Size = math.MaxInt
 	}
 	if options.Running == nil {
-		options.Running = new(sync.WaitGroup)
+		options.Running = new(Running)
 	}
 	return &Batcher[Q, A]{call: call, options: options}
 }
@@ -148,12 +148,11 @@ func (b *Batcher[Q, A]) join(ctx context.Context, it *Item[Q, A], inline bool) e
 
 // start starts a worker, which makes calls until nobody waits. items, if any, are its first call.
 func (b *Batcher[Q, A]) start(ctx context.Context, items []*Item[Q, A]) {
-	b.options.Running.Add(1)
-	go b.work(context.WithoutCancel(ctx), items)
+	ctx = context.WithoutCancel(ctx)
+	b.options.Running.Go(func() { b.work(ctx, items) })
 }
 
 func (b *Batcher[Q, A]) work(ctx context.Context, items []*Item[Q, A]) {
-	defer b.options.Running.Done()
 	if items == nil {
 		items = b.next(0)
 	}
@@ -168,7 +167,7 @@ func (b *Batcher[Q, A]) run(ctx context.Context, items []*Item[Q, A]) (took time
 	if b.options.MaxWait > 0 {
 		start = time.Now()
 	}
-	err := b.call(ctx, items)
+	err := Safely(func() error { return b.call(ctx, items) })
 	if b.options.MaxWait > 0 {
 		took = time.Since(start)
 	}

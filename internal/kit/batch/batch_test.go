@@ -248,7 +248,7 @@ func TestGoDoesNotWait(t *testing.T) {
 	t.Parallel()
 	type key struct{}
 	synctest.Test(t, func(t *testing.T) {
-		var running sync.WaitGroup
+		var running Running
 		var got []int
 		b := New(Options{Calls: 1, Running: &running, Inline: true},
 			func(ctx context.Context, items []*Item[int, int]) error {

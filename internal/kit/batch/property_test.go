@@ -93,7 +93,7 @@ func (r *record) call(now int64, requests []int, o Options) int {
 func (plan rush) run() []string {
 	var clock atomic.Int64 // counts events
 	seen := &record{began: map[int]int64{}, failed: map[int]bool{}}
-	var running sync.WaitGroup
+	var running Running
 	plan.options.Running = &running
 	b := New(plan.options, func(ctx context.Context, items []*Item[int, int64]) error {
 		now := clock.Add(1)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/kit/batch"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
@@ -56,7 +57,7 @@ type Admission struct {
 	limit    int64
 	watch    Watcher // nil: nobody watches
 
-	running  sync.WaitGroup // the goroutines of batchers and of the sales' caches
+	running  batch.Running // the goroutines of batchers and of the sales' caches
 	closing  chan struct{}
 	batchers sync.Map // partition → *batcher
 	sales    sync.Map // voucher id → *sale

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/kit/batch"
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 )
@@ -238,7 +239,11 @@ func (b *batcher) try(ctx context.Context, asked []gate.Batch) ([]gate.BatchResu
 	ctx, cancel := context.WithTimeout(ctx, order.AdmissionTimeout)
 	defer cancel()
 	start := time.Now()
-	decided, err := b.admission.stores.Gate(ctx, asked)
+	var decided []gate.BatchResult
+	err := batch.Safely(func() (err error) {
+		decided, err = b.admission.stores.Gate(ctx, asked)
+		return err
+	})
 	b.admission.observer.Admitted(decided, time.Since(start), err)
 	if err != nil {
 		decided = slices.Repeat([]gate.BatchResult{{Err: err}}, len(asked))

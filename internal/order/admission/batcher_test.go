@@ -108,6 +108,7 @@ func TestBatcherRepeatsOnceAndNeverGuesses(t *testing.T) {
 	t.Parallel()
 	reset := errors.New("connection reset")
 	refused := fmt.Errorf("%w: connection refused", order.ErrUnavailable)
+	panics := errors.New("panics")
 	for name, tc := range map[string]struct {
 		answers   []error // of the calls, in turn
 		says      gate.Outcome
@@ -133,6 +134,7 @@ func TestBatcherRepeatsOnceAndNeverGuesses(t *testing.T) {
 		"first lost, second without effect: outcome unknown": {
 			answers: []error{reset, refused}, want: order.ErrUnknownOutcome, wantCalls: 2,
 		},
+		"a call that panics is repeated": {answers: []error{panics, nil}, wantCalls: 2},
 		"no effect at once: unavailable": {answers: []error{refused}, want: order.ErrUnavailable, wantCalls: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +142,9 @@ func TestBatcherRepeatsOnceAndNeverGuesses(t *testing.T) {
 			var batches []gate.Batch
 			s := newTestSale(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 				batches = append(batches, b)
-				if err := tc.answers[len(batches)-1]; err != nil {
+				if err := tc.answers[len(batches)-1]; errors.Is(err, panics) {
+					panic(err)
+				} else if err != nil {
 					return gate.BatchResult{}, err
 				}
 				v := acceptAll(b)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"seckill/internal/kit/batch"
 	"seckill/internal/order"
 )
 
@@ -32,7 +33,7 @@ type soldOutCache struct {
 	holders HolderLister
 	sale    order.SaleRef
 	log     *slog.Logger
-	running *sync.WaitGroup // counts loading goroutines, for a clean stop
+	running *batch.Running  // counts loading goroutines, for a clean stop
 	closing <-chan struct{} // closed to end the loading goroutines
 
 	winners  atomic.Pointer[winnerSet]

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"seckill/internal/kit/batch"
 	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
@@ -39,7 +39,7 @@ func evenUsers(n int64) []int64 {
 // cached returns a sale that was just observed as sold out, with its winners.
 func cached(buyers int64) *sale {
 	s := &sale{
-		cache: soldOutCache{log: ordertest.Quiet(), running: new(sync.WaitGroup), backOff: retry.NewBackOff()},
+		cache: soldOutCache{log: ordertest.Quiet(), running: new(batch.Running), backOff: retry.NewBackOff()},
 	}
 	view := soldOutView(buyers)
 	s.latest.Store(&observation{view: view, sentAt: time.Now(), receivedAt: time.Now()})

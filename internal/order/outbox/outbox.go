@@ -65,10 +65,10 @@ type Outbox struct {
 	observer Observer
 	log      *slog.Logger
 
-	flushRequests chan int64     // vouchers
-	closing       chan struct{}  // closed by Close
-	running       sync.WaitGroup // goroutines that flush
-	flushes       sync.Map       // int64 → *flushes
+	flushRequests chan int64    // vouchers
+	closing       chan struct{} // closed by Close
+	running       batch.Running // goroutines that flush
+	flushes       sync.Map      // int64 → *flushes
 }
 
 // flushes are the flushes of one sale, one after the other.

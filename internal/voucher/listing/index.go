@@ -35,7 +35,7 @@ type Index struct {
 }
 
 // newIndex returns an empty index. running counts the goroutines of its queries.
-func newIndex(ledger Ledger, running *sync.WaitGroup) *Index {
+func newIndex(ledger Ledger, running *batch.Running) *Index {
 	x := &Index{ledger: ledger, shops: make(map[int64]struct{})}
 	x.questions = batch.New(batch.Options{Calls: 1, Running: running},
 		func(ctx context.Context, _ []*batch.Item[struct{}, struct{}]) error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"seckill/internal/kit/batch"
 )
 
 // run is one run of a job that several callers wait for.
@@ -38,7 +40,7 @@ type lane struct {
 // start returns the run that a caller at the time now must wait for: the one under way, or a new run of job in its own
 // goroutine. It returns nil when the last run is recent enough, which it is not if it began before the data was
 // changed.
-func (l *lane) start(now, changed time.Time, running *sync.WaitGroup, job func()) *run {
+func (l *lane) start(now, changed time.Time, running *batch.Running, job func()) *run {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.busy {

@@ -78,7 +78,7 @@ type Listings struct {
 	calls   *batch.Batcher[question, Reading]
 	cache   *otter.Cache[key, *entry]
 	clock   atomic.Pointer[clock]
-	running sync.WaitGroup
+	running batch.Running
 
 	mu      sync.RWMutex
 	changed map[int64]time.Time // shop → when this instance last changed one of its vouchers
