@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -96,7 +97,7 @@ func (d *Draws) round(ctx context.Context) {
 func (d *Draws) keep(ctx context.Context, rows map[int64]*store.DrawRow) {
 	running := make(map[int64]*runningDraw, len(rows))
 	for id, row := range rows {
-		if len(row.Key) != draw.Bytes || draw.KeyHash([draw.Bytes]byte(row.Key)) != draw.Hash(row.KeyHash) {
+		if !isKey(row.Key, row.KeyHash) {
 			d.log.ErrorContext(ctx, "the key of a draw was changed: its sale begins for nobody", "voucher", id)
 			continue
 		}
@@ -104,6 +105,15 @@ func (d *Draws) keep(ctx context.Context, rows map[int64]*store.DrawRow) {
 		running[id] = &runningDraw{*row, moments}
 	}
 	d.running.Store(&running)
+}
+
+// isKey reports whether the hash is the key's. SQLite keeps values of any length.
+func isKey(key, hash []byte) bool {
+	if len(key) != draw.Bytes {
+		return false
+	}
+	own := draw.KeyHash([draw.Bytes]byte(key))
+	return bytes.Equal(own[:], hash)
 }
 
 // of returns the draw of a sale that has one. Errors: ticket.ErrTryAgain if this instance does not know it yet; a

@@ -136,6 +136,32 @@ func early(t *testing.T, err error, want time.Time) {
 	}
 }
 
+// A key or a hash that was changed by hand, whatever its length, leaves its draw out and ends no instance.
+func TestChangedKeyOfADraw(t *testing.T) {
+	t.Parallel()
+	key := [draw.Bytes]byte{7}
+	hash := draw.KeyHash(key)
+	for name, tc := range map[string]struct {
+		key, hash []byte
+		known     bool
+	}{
+		"as committed":   {key[:], hash[:], true},
+		"another key":    {hash[:], hash[:], false},
+		"a short key":    {key[:5], hash[:], false},
+		"a short hash":   {key[:], hash[:5], false},
+		"nothing at all": {nil, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := NewDraws(nil, nil, ordertest.Quiet())
+			d.keep(t.Context(), map[int64]*store.DrawRow{5: {VoucherID: 5, Key: tc.key, KeyHash: tc.hash}})
+			if _, known := (*d.running.Load())[5]; known != tc.known {
+				t.Errorf("known: %t", known)
+			}
+		})
+	}
+}
+
 // Who asks before the draw is closed has an entry and its moment, the same on every instance; who asks later, or holds
 // another's ticket, comes after all of them. Until the beacon is in, the sale begins for nobody.
 func TestDrawDecidesMoments(t *testing.T) {

@@ -326,6 +326,9 @@ func (l *Ledger) root(ctx context.Context, d *DrawRow) (n int64, _ draw.Hash, _ 
 			return 0, draw.Hash{}, err
 		}
 		for _, h := range hashes {
+			if len(h) != draw.Bytes { // changed by hand; SQLite keeps values of any length
+				return 0, draw.Hash{}, fmt.Errorf("an entry's hash has %d bytes instead of %d", len(h), draw.Bytes)
+			}
 			root.Add(draw.Hash(h))
 		}
 		if n += int64(len(hashes)); len(hashes) < hashesRead {
