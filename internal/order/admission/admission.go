@@ -24,6 +24,17 @@ import (
 // needs a call of its own; after any other error it may have had an effect.
 type Gate func(ctx context.Context, batches []gate.Batch) ([]gate.BatchResult, error)
 
+// safe returns the gate with errors for panics: the call may have had an effect.
+func (g Gate) safe() Gate {
+	return func(ctx context.Context, batches []gate.Batch) (decided []gate.BatchResult, err error) {
+		err = batch.Safely(func() (err error) {
+			decided, err = g(ctx, batches)
+			return err
+		})
+		return decided, err
+	}
+}
+
 // HolderLister yields the holders of a sale: at least every user who is a holder from the beginning of the call to its
 // end, some of them twice. For a holder that cannot be read it yields an *order.UnreadableHolderError and goes on; any
 // other error is the last thing it yields.
@@ -76,6 +87,7 @@ func New(
 	stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester, observer Observer,
 	maxBacklog int64, log *slog.Logger,
 ) *Admission {
+	stores.Gate = stores.Gate.safe()
 	return &Admission{
 		stores: stores, catalog: catalog, recent: newRecentAccepts(), repairs: repairs, observer: observer, log: log,
 		limit: maxBacklog, closing: make(chan struct{}),

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/kit/batch"
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 )
@@ -239,11 +238,7 @@ func (b *batcher) try(ctx context.Context, asked []gate.Batch) ([]gate.BatchResu
 	ctx, cancel := context.WithTimeout(ctx, order.AdmissionTimeout)
 	defer cancel()
 	start := time.Now()
-	var decided []gate.BatchResult
-	err := batch.Safely(func() (err error) {
-		decided, err = b.admission.stores.Gate(ctx, asked)
-		return err
-	})
+	decided, err := b.admission.stores.Gate(ctx, asked)
 	b.admission.observer.Admitted(decided, time.Since(start), err)
 	if err != nil {
 		decided = slices.Repeat([]gate.BatchResult{{Err: err}}, len(asked))

@@ -170,7 +170,8 @@ func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by vo
 
 // Rotate gives the endpoint a new secret. The old secret also signs for OldSecretFor, so that the endpoint's owner has
 // time to switch; until then Rotate returns ErrRotating. With atOnce, for a secret that was disclosed, the old secret
-// stops signing now. Errors: ErrNoEndpoint, ErrRotating, order.ErrUnavailable.
+// stops signing now; events whose sending has begun may carry its signature for a minute more. Errors: ErrNoEndpoint,
+// ErrRotating, order.ErrUnavailable.
 func (a *Admin) Rotate(ctx context.Context, id int64, atOnce bool, by voucher.Author) (Endpoint, error) {
 	fresh := NewSecret()
 	return a.Endpoints.ChangeEndpoint(ctx, id, voucher.Rotated, by, func(e *Endpoint, now time.Time) error {
