@@ -38,9 +38,13 @@ func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error
 	views, find := make([]entryJSON, len(entries)), a.vouchers(c.Request.Context())
 	for i, e := range entries {
 		views[i] = entryView(e)
-		views[i].Title, views[i].ShopName = find(e.VoucherID).Title, names[e.ShopID]
-		if who, ok := accounts[e.By.AdminID]; ok {
-			views[i].Account = &who
+		views[i].ShopName = names[e.ShopID]
+		// A merchant's own request may have named the voucher of another shop.
+		if v := find(e.VoucherID); who.Only() == 0 || v.ShopID == who.Only() {
+			views[i].Title = v.Title
+		}
+		if account, ok := accounts[e.By.AdminID]; ok {
+			views[i].Account = &account
 		}
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views, Next: next}}, nil
@@ -55,7 +59,7 @@ type entryJSON struct {
 	RequestID string                `json:"requestId"` // as in the log
 	Action    voucher.Action        `json:"action"`
 	VoucherID int64                 `json:"voucherId,omitempty"`
-	Title     string                `json:"title,omitempty"`    // of the voucher; absent if it cannot be read now
+	Title     string                `json:"title,omitempty"`    // of the voucher; absent if it cannot be read
 	ShopID    int64                 `json:"shopId,omitempty"`   // whose merchants may read it
 	ShopName  string                `json:"shopName,omitempty"` // absent: it has none
 	Changes   []voucher.FieldChange `json:"changes"`

@@ -10,6 +10,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
+	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
 )
 
@@ -71,6 +72,29 @@ func TestAudit(t *testing.T) {
 		http.StatusServiceUnavailable, "UNAVAILABLE")
 	wantProblem(t, asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/audit?adminId=x"}),
 		http.StatusBadRequest, "INVALID")
+}
+
+// A merchant's export may name another shop's voucher, and its entry does not give away that one's title.
+func TestAuditOfAMerchant(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, func(cfg *setup) {
+		cfg.Ledger = fakeLedger{OnEntries: func(voucher.AuditFilter, int64, int) ([]voucher.Entry, error) {
+			return []voucher.Entry{{ID: 9, At: noon, Action: voucher.Exported, VoucherID: 5}}, nil
+		}}
+	})
+	for shop, titled := range map[int64]bool{
+		seckillVoucher().ShopID: true, seckillVoucher().ShopID + 1: false, 0: true, // an admin
+	} {
+		audit := request{Method: http.MethodGet, Target: "/admin/audit"}
+		w := asAdmin(t, a, audit)
+		if shop != 0 {
+			audit.Header = map[string]string{"Authorization": apitest.MerchantToken(t, shop)}
+			w = do(t, a, audit)
+		}
+		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"title"`) != titled {
+			t.Errorf("for shop %d: %d %s", shop, w.Code, w.Body)
+		}
+	}
 }
 
 // Lists for staff name the vouchers, and once the ledger is away they ask it no more and have no titles.
