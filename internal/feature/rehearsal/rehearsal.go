@@ -207,6 +207,7 @@ func dryRun(s *guards.Settings) *guards.Settings {
 	setDry(&dry.Tickets, func(t *guards.Tickets) *bool { t.DelayMs = 0; return &t.DryRun })
 	setDry(&dry.Challenge, func(c *guards.Challenge) *bool { return &c.DryRun })
 	setDry(&dry.CoolDown, func(c *guards.CoolDown) *bool { return &c.DryRun })
+	setDry(&dry.Units, func(u *guards.Units) *bool { return &u.DryRun })
 	return &dry
 }
 

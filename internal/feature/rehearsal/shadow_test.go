@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -43,5 +44,22 @@ func TestShadowOf(t *testing.T) {
 	v.PayValue = 0
 	if free := shadowOf(v, begin, end); free.PayValue != 0 {
 		t.Errorf("of a free voucher: it costs %d", free.PayValue)
+	}
+}
+
+// Every guard that there is runs dry in a rehearsal: its crowd comes from one machine.
+func TestDryRunOfEveryGuard(t *testing.T) {
+	t.Parallel()
+	all := &guards.Settings{}
+	for _, field := range reflect.ValueOf(all).Elem().Fields() {
+		if field.Kind() == reflect.Pointer {
+			field.Set(reflect.New(field.Type().Elem()))
+		}
+	}
+	dry := dryRun(all)
+	for _, name := range guards.Names() {
+		if was, state := all.State(name), dry.State(name); was != guards.On || state != guards.DryRun {
+			t.Errorf("guard %s of a sale is %s, of its rehearsal %s", name, was, state)
+		}
 	}
 }
