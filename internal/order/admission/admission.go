@@ -109,7 +109,8 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request gate.R
 	}
 	if v.Sale.Retired {
 		a.sales.Delete(v.ID)
-		return a.afterRetirement(ctx, order.BuyerKey{VoucherID: v.ID, UserID: request.UserID}, v.Sale)
+		err := a.afterRetirement(ctx, order.BuyerKey{VoucherID: v.ID, UserID: request.UserID}, v.Sale)
+		return unlessHidden(v, err, time.Now())
 	}
 	s, began := a.sale(order.SaleOf(v)), time.Now()
 	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
@@ -142,15 +143,16 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request gate.R
 const wrongClock = time.Hour
 
 // unlessHidden returns err, or voucher.ErrNotFound if err is a refusal that would give away a hidden sale. A request
-// for an unknown id never gets such a refusal: that a sale has not begun, how many units it allows, or that nothing was
-// bought because Redis is away. A sale becomes visible before it begins, by Redis's clock, so this instance's clock
-// refuses nobody who could buy.
+// for an unknown id never gets such a refusal: that a sale has not begun or is over, how many units it allows, or that
+// nothing was bought because Redis is away. A sale becomes visible before it begins, by Redis's clock, so this
+// instance's clock refuses nobody who could buy.
 func unlessHidden(v voucher.Voucher, err error, now time.Time) error {
 	if errors.Is(err, order.ErrUnknownOutcome) {
 		now = now.Add(wrongClock)
 	}
 	if v.Hidden(now) && (errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrUnknownOutcome) ||
-		errors.Is(err, gate.ErrNotStarted) || errors.Is(err, gate.ErrPaused) || errors.Is(err, voucher.ErrOffShelf) ||
+		errors.Is(err, gate.ErrNotStarted) || errors.Is(err, gate.ErrPaused) || errors.Is(err, gate.ErrEnded) ||
+		errors.Is(err, voucher.ErrOffShelf) || errors.Is(err, voucher.ErrCalledOff) ||
 		errors.Is(err, voucher.ErrNotSeckill) || errors.As(err, new(*invalid.Error))) {
 		return voucher.ErrNotFound
 	}

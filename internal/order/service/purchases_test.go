@@ -162,15 +162,23 @@ func TestBuyOfAHiddenSale(t *testing.T) {
 	t.Parallel()
 	hidden := ordertest.VoucherAt(1, 0)
 	hidden.VisibleFrom = time.Now().Add(time.Hour)
-	for code, want := range map[gate.Outcome]error{
-		gate.NotStarted: voucher.ErrNotFound, gate.Paused: voucher.ErrNotFound, gate.OffShelf: voucher.ErrNotFound,
-		gate.NoSale: voucher.ErrNotFound, gate.Backlogged: voucher.ErrNotFound, gate.Accepted: nil,
-		gate.SoldOut: gate.ErrSoldOut, gate.Doubtful: order.ErrUnknownOutcome,
-	} {
+	shown := []gate.Outcome{ // in a sale that has begun, for a user with an order, or perhaps with one
+		gate.Accepted, gate.AlreadyBought, gate.SoldOut, gate.NotEnough, gate.Barred, gate.Doubtful, gate.Unreadable,
+	}
+	for _, code := range gate.Outcomes() {
 		p := newPurchases(t, PurchaseOptions{}, hidden)
 		p.gate.outcome = gate.Result{Outcome: code}
-		if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, want) {
-			t.Errorf("%v: error = %v, want %v", code, err, want)
+		_, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
+		if errors.Is(err, voucher.ErrNotFound) == slices.Contains(shown, code) {
+			t.Errorf("%v: error = %v", code, err)
+		}
+	}
+	for _, calledOff := range []time.Time{{}, time.Now()} {
+		over, sale := hidden, *hidden.Sale
+		sale.Retired, sale.CalledOff, over.Sale = true, calledOff, &sale
+		p := newPurchases(t, PurchaseOptions{}, over)
+		if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, voucher.ErrNotFound) {
+			t.Errorf("retired, called off at %v: error = %v", calledOff, err)
 		}
 	}
 	later := hidden
