@@ -30,7 +30,9 @@ func keyed(user int64, key string) idempotency.Key {
 func TestDirectSale(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, other, sale, off := l.Ordinary(t), l.Ordinary(t), l.Seckill(t, 1), l.Ordinary(t)
-		l.Exec(t, "UPDATE tb_voucher SET status = 2 WHERE id = ?", off)
+		offSale, rehearsal := l.Seckill(t, 1), l.Seckill(t, 1)
+		l.Exec(t, "UPDATE tb_voucher SET status = 2 WHERE id IN (?, ?)", off, offSale)
+		l.Exec(t, "UPDATE tb_voucher SET shop_id = ? WHERE id = ?", voucher.RehearsalShop, rehearsal)
 		l.Exec(t, "UPDATE tb_voucher SET pay_within = 60 WHERE id = ?", other)
 		for _, test := range []struct {
 			id, user, voucher int64
@@ -51,6 +53,8 @@ func TestDirectSale(t *testing.T) {
 			{id: 108, user: 1, voucher: 4711, err: voucher.ErrNotFound},
 			{id: 109, user: 1, voucher: sale, err: order.ErrSeckill},
 			{id: 110, user: 1, voucher: off, err: voucher.ErrOffShelf},
+			{id: 111, user: 1, voucher: offSale, err: voucher.ErrOffShelf},
+			{id: 112, user: 1, voucher: rehearsal, err: voucher.ErrNotFound},
 		} {
 			got, err := l.RecordDirectSale(t.Context(), test.id, test.user, test.voucher,
 				buying(test.user, test.voucher, test.key))

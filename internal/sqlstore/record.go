@@ -310,12 +310,12 @@ func (p directPurchase) offered(tx transaction, now time.Time) (voucher.Voucher,
 	switch {
 	case err != nil:
 		return v, err
-	case v.Hidden(now): // checked before the kind, which a hidden voucher must not reveal either
+	case v.Hidden(now), !v.Admits(p.userID): // before the kind, which a voucher that is not shown must not reveal
 		return v, voucher.ErrNotFound
+	case !v.Listed():
+		return v, voucher.ErrOffShelf
 	case v.Kind != voucher.Ordinary:
 		return v, order.ErrSeckill
-	case v.Status != voucher.OnShelf, v.IsArchived():
-		return v, voucher.ErrOffShelf
 	}
 	return v, nil
 }

@@ -90,6 +90,11 @@ func (v Voucher) Hidden(now time.Time) bool { return now.Before(v.VisibleFrom) }
 // Listed reports whether the voucher is on the shelf and not archived. Buyers cannot tell another one from none.
 func (v Voucher) Listed() bool { return v.Status == OnShelf && !v.IsArchived() }
 
+// ShownTo reports whether the voucher exists for a buyer at the time now.
+func (v Voucher) ShownTo(userID int64, now time.Time) bool {
+	return v.Listed() && !v.Hidden(now) && v.Admits(userID)
+}
+
 // Ended reports whether the sale is over at the time now. Redis, whose clock decides, may differ by moments.
 func (s *Sale) Ended(now time.Time) bool { return !now.Before(s.End) }
 

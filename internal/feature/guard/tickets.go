@@ -65,7 +65,7 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c Caller, solution 
 	switch {
 	case err != nil:
 		return Ticket{}, err
-	case v.Hidden(now), !v.Listed(), !v.Admits(c.UserID):
+	case !v.ShownTo(c.UserID, now):
 		return Ticket{}, voucher.ErrNotFound
 	case v.Sale == nil:
 		return Ticket{}, voucher.ErrNotSeckill

@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -34,6 +35,33 @@ func TestContract(t *testing.T) {
 			},
 		},
 	}.Hold(t)
+}
+
+// A rehearsal exists for those who buy in it, and an ordinary voucher off the shelf for nobody: its kind is not told.
+func TestMineOfWhatIsNotShown(t *testing.T) {
+	t.Parallel()
+	sale := &voucher.Sale{Begin: apitest.Noon(), End: apitest.Noon().Add(time.Hour)}
+	for name, c := range map[string]struct {
+		shown  voucher.Voucher
+		err    error
+		status int
+	}{
+		"rehearsal": {
+			voucher.Voucher{ShopID: voucher.RehearsalShop, Status: voucher.OnShelf, Sale: sale}, nil, 404,
+		},
+		"off the shelf": {voucher.Voucher{Status: voucher.OffShelf}, voucher.ErrNotSeckill, 404},
+		"an order":      {voucher.Voucher{Status: voucher.OffShelf, Sale: sale}, nil, 200},
+	} {
+		find := func(context.Context, int64) (voucher.Voucher, error) { return c.shown, nil }
+		h := featuretest.Serve(t, Routes(fakeWhys{c.err}, find, httpkit.Front{Now: apitest.Noon}), nil, apitest.State{})
+		r := apitest.Request{Method: http.MethodGet, Target: "/voucher/5/mine", Header: map[string]string{
+			"Authorization": apitest.Token(t, 42, ""),
+		}}
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r.HTTP(t, t.Context())); w.Code != c.status {
+			t.Errorf("%s: %d %s, want %d", name, w.Code, w.Body, c.status)
+		}
+	}
 }
 
 // fakeWhys knows of one refusal, or fails.

@@ -41,7 +41,7 @@ type handlers struct {
 // mine answers GET /voucher/:id/mine. A buyer with an order, or with a refusal, sees the sale when it is unlisted, too.
 func (h handlers) mine(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	v, err := h.find(c.Request.Context(), id)
-	if err == nil && v.Hidden(h.front.Now()) {
+	if err == nil && (v.Hidden(h.front.Now()) || !v.Admits(who.UserID) || v.Sale == nil && !v.Listed()) {
 		err = voucher.ErrNotFound
 	}
 	if err != nil {

@@ -61,15 +61,15 @@ type handlers struct {
 	front httpkit.Front
 }
 
-// enter returns the voucher in the path, if its guards let the caller in. For a hidden or unlisted voucher it returns
-// voucher.ErrNotFound.
+// enter returns the voucher in the path, if its guards let the caller in. For a voucher that is not shown to them it
+// returns voucher.ErrNotFound.
 func (h handlers) enter(c *gin.Context, who httpkit.Identity) (voucher.Voucher, error) {
 	id, err := httpkit.PathVoucher(c)
 	if err != nil {
 		return voucher.Voucher{}, err
 	}
 	v, err := h.find(c.Request.Context(), id)
-	if err == nil && (v.Hidden(h.front.Now()) || !v.Listed()) {
+	if err == nil && !v.ShownTo(who.UserID, h.front.Now()) {
 		err = voucher.ErrNotFound
 	}
 	if err == nil && h.guarded(v) {

@@ -1,11 +1,13 @@
 package waitlist
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 	"seckill/internal/testkit/apitest"
@@ -175,6 +177,21 @@ func TestStanding(t *testing.T) {
 		if (said == nil) != (want == nil) || said != nil && *said != *want {
 			t.Errorf("%q says %v", query, said)
 		}
+	}
+}
+
+// Who may not buy in a rehearsal does not learn of it.
+func TestJoiningNoRehearsal(t *testing.T) {
+	t.Parallel()
+	find := func(context.Context, int64) (voucher.Voucher, error) {
+		return voucher.Voucher{
+			ID: 5, ShopID: voucher.RehearsalShop, Status: voucher.OnShelf, Sale: &voucher.Sale{},
+		}, nil
+	}
+	h := featuretest.Serve(t, Routes(fakeLists{join: ErrNoList}, find, httpkit.Front{Now: apitest.Noon}), Rules(),
+		apitest.State{})
+	if status, body := ask(t, h, http.MethodPost, "/voucher/5/waitlist"); status != http.StatusNotFound {
+		t.Errorf("%d %s", status, body)
 	}
 }
 
