@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"time"
 
@@ -94,11 +95,14 @@ func (h drawHandlers) show(c *gin.Context, who httpkit.Identity, id int64) (http
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	hidden := v.Hidden(h.doors.Now(id))
-	if hidden && !who.Admin() && who.Only() != v.ShopID {
+	hidden, staff := v.Hidden(h.doors.Now(id)), who.Admin() || who.Only() == v.ShopID
+	if hidden && !staff {
 		return httpkit.Answer{}, voucher.ErrNotFound
 	}
 	l, err := h.list(c.Request.Context(), v)
+	if errors.Is(err, store.ErrNoDraw) && !staff && !v.ShownTo(who.UserID, h.doors.Now(id)) {
+		err = voucher.ErrNotFound // a draw that there was stays public when its sale leaves the shelf
+	}
 	if err != nil || l.State != draw.Over {
 		return httpkit.Data(http.StatusOK, l, err)
 	}

@@ -30,6 +30,7 @@ type fakeDraws struct {
 	err     error
 	end     time.Time // of the sale
 	visible time.Time
+	off     bool // the shelf
 	alone   error
 	changes int
 }
@@ -75,10 +76,14 @@ func (f *fakeDraws) EnterBeacon(context.Context, voucher.Author, int64, string) 
 
 // voucher is the sale's.
 func (f *fakeDraws) voucher() voucher.Voucher {
-	return voucher.Voucher{
+	v := voucher.Voucher{
 		ID: 5, ShopID: 2, Status: voucher.OnShelf, VisibleFrom: f.visible,
 		Sale: &voucher.Sale{Begin: apitest.Noon().Add(-time.Hour), End: f.end},
 	}
+	if f.off {
+		v.Status = voucher.OffShelf
+	}
+	return v
 }
 
 func drawRoutes(err error) []httpkit.Route {
@@ -162,6 +167,28 @@ func TestDrawOfHiddenVoucher(t *testing.T) {
 				t.Errorf("%s: %d %v %s", name, w.Code, w.Header(), w.Body)
 			}
 		}
+	}
+}
+
+// A sale without a draw is not told from none once it is off the shelf, and a draw stays public.
+func TestDrawOfUnlistedVoucher(t *testing.T) {
+	t.Parallel()
+	ask := apitest.Request{Method: http.MethodGet, Target: "/voucher/5/draw"}
+	own := ask
+	own.Header = map[string]string{"Authorization": apitest.MerchantToken(t, 2)}
+	f := &fakeDraws{end: apitest.Noon(), off: true}
+	shop := featuretest.Serve(t, drawRoutesOn(f), Rules(), apitest.State{})
+	if w := do(t, shop, ask); w.Code != http.StatusOK {
+		t.Errorf("with a draw: %d %s", w.Code, w.Body)
+	}
+	f.err = voucher.ErrNotFound
+	none := do(t, shop, ask).Body.String()
+	f.err = store.ErrNoDraw
+	if got := do(t, shop, ask).Body.String(); got != none {
+		t.Errorf("without a draw: %s, of no voucher: %s", got, none)
+	}
+	if got := do(t, shop, own).Body.String(); got == none {
+		t.Errorf("its merchant: %s", got)
 	}
 }
 

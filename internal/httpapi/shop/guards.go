@@ -29,10 +29,11 @@ func (a *API) enter(
 // outcomeOf returns how a purchase ended, for the guards.
 func outcomeOf(err error) guards.Outcome {
 	_, failed := errors.AsType[*OrderFailedError](err)
+	_, malformed := errors.AsType[*invalid.Error](err)
 	switch {
 	case err == nil, failed: // a failed order had won its units, even if they come back
 		return guards.Won
-	case gate.Refused(err):
+	case gate.Refused(err), malformed, errors.Is(err, voucher.ErrNotSeckill):
 		return guards.Refused
 	default:
 		return guards.Unknown

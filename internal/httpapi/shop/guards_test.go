@@ -14,6 +14,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 	"seckill/internal/testkit/apitest"
@@ -100,6 +101,8 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 		"away":          {order.Order{}, order.ErrUnavailable, guards.Refused},
 		"bought before": {order.Order{}, &gate.AlreadyBoughtError{OrderID: 1}, guards.Refused},
 		"not enough":    {order.Order{}, &gate.NotEnoughError{}, guards.Refused},
+		"no sale":       {order.Order{}, voucher.ErrNotSeckill, guards.Refused},
+		"too many":      {order.Order{}, invalid.Join(invalid.Outside("quantity", 3, 1, 2)), guards.Refused},
 		"not known": {
 			order.Order{ID: orderID}, fmt.Errorf("timeout: %w", order.ErrUnknownOutcome), guards.Unknown,
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/kit/idempotency"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 	"seckill/internal/order/reason"
@@ -374,6 +375,29 @@ func TestBuyOrdinary(t *testing.T) {
 			w.Header().Get("Location") != "/order/660000000123456789" {
 			t.Errorf("key %q: %d %s, Location %q", key, w.Code, w.Body, w.Header().Get("Location"))
 		}
+	}
+}
+
+// No refusal tells an unlisted voucher from none.
+func TestBuyOfAnUnlistedVoucher(t *testing.T) {
+	t.Parallel()
+	for _, refusal := range []error{
+		voucher.ErrOffShelf, voucher.ErrNotSeckill, gate.ErrNotStarted,
+		invalid.Join(invalid.Outside("quantity", 3, 1, 2)),
+	} {
+		a := newAPI(t, withPurchases(fakePurchases{OnBuy: func(
+			context.Context, int64, int64, time.Duration,
+		) (order.Order, error) {
+			return order.Order{}, refusal
+		}}), func(cfg *setup) {
+			cfg.FindVoucher = func(context.Context, int64) (voucher.Voucher, error) {
+				v := seckillVoucher().Voucher
+				v.Status = voucher.OffShelf
+				return v, nil
+			}
+		})
+		w := do(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
+		wantProblem(t, w, http.StatusNotFound, "NOT_FOUND")
 	}
 }
 

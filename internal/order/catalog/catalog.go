@@ -54,6 +54,7 @@ type Catalog struct {
 type guarded struct {
 	settings    *guards.Settings
 	visibleFrom time.Time
+	listed      bool
 }
 
 // shownAhead is how early, by this machine's clock, the limits of a hidden sale begin to hold before the sale becomes
@@ -123,16 +124,16 @@ func (c *Catalog) load(ctx context.Context, id int64) (entry, error) {
 	if err == nil && v.Sale != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.setGuards(id, guarded{v.Sale.Guards, v.VisibleFrom})
+		c.setGuards(id, guarded{v.Sale.Guards, v.VisibleFrom, v.Listed()})
 	}
 	return entry{voucher: v}, err
 }
 
-// Guards returns the guards of a cached voucher; nil if it has none or is hidden, since a limit would give it away. For
-// a sale without guards it costs next to nothing.
+// Guards returns the guards of a cached voucher; nil if it has none, or is hidden or unlisted, since a limit would give
+// it away. For a sale without guards it costs next to nothing.
 func (c *Catalog) Guards(id int64) *guards.Settings {
 	if all := c.guarded.Load(); all != nil {
-		if g, has := (*all)[id]; has && !time.Now().Add(shownAhead).Before(g.visibleFrom) {
+		if g, has := (*all)[id]; has && g.listed && !time.Now().Add(shownAhead).Before(g.visibleFrom) {
 			return g.settings
 		}
 	}
@@ -187,7 +188,7 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 			if withGuards == nil {
 				withGuards = make(map[int64]guarded)
 			}
-			withGuards[v.ID] = guarded{v.Sale.Guards, v.VisibleFrom}
+			withGuards[v.ID] = guarded{v.Sale.Guards, v.VisibleFrom, v.Listed()}
 		}
 	}
 	c.mu.Lock()

@@ -244,12 +244,12 @@ func TestAnyGuards(t *testing.T) {
 }
 
 // A hidden sale counts in AnyGuards, but its own guards are kept secret until Redis, whose clock may be ahead, shows
-// the sale.
+// the sale, and while it is off the shelf.
 func TestGuardsOfAHiddenSale(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *Catalog, _ *fakeLedger) {
 		v := titled(1, "on sale")
-		v.VisibleFrom = time.Now().Add(time.Minute)
+		v.Status, v.VisibleFrom = voucher.OnShelf, time.Now().Add(time.Minute)
 		v.Sale = &voucher.Sale{Guards: &guards.Settings{CoolDown: &guards.CoolDown{}}}
 		c.SetSales([]voucher.Voucher{v})
 		if !c.AnyGuards(func(s *guards.Settings) bool { return s.CoolDown != nil }) {
@@ -262,6 +262,10 @@ func TestGuardsOfAHiddenSale(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		if c.Guards(1) == nil {
 			t.Error("Guards returns none at the moment at which the sale becomes visible")
+		}
+		v.Status = voucher.OffShelf
+		if c.SetSales([]voucher.Voucher{v}); c.Guards(1) != nil {
+			t.Error("Guards returns those of a sale that is off the shelf")
 		}
 	})
 }
