@@ -170,8 +170,9 @@ func (tx transaction) settleRefund(a *payments.Account, rows []orderRow, id stri
 		p.RefundingTime, p.StuckTime, p.Refusal = cmp.Or(p.RefundingTime, &now), nil, ""
 	case a.AllGone() && p.State == payment.Refunding:
 		p.State, p.RefundTime = payment.Refunded, &now
-	case refused != nil && (p.State == payment.Refunding || p.State == payment.Refunded):
-		p.State, p.StuckTime, p.Refusal, p.RefundTime = payment.Stuck, &now, refused.Failure, nil
+	case refused != nil && (p.State == payment.Refunding || p.State == payment.Refunded),
+		p.State == payment.Refunded && !a.AllGone(): // a part, or what was sent back at the provider, has failed since
+		p.State, p.StuckTime, p.Refusal, p.RefundTime = payment.Stuck, &now, cmp.Or(refused, &r).Failure, nil
 		news = payment.NewsStuck
 	}
 	if err := tx.store(a, &rows[0], news, r, now); err != nil {

@@ -143,6 +143,82 @@ func TestRefundPart(t *testing.T) {
 	})
 }
 
+// A refund that fails once its payment is refunded, a part or one begun at the provider, leaves the payment stuck. What is
+// missing is sent when staff retry, also after other notices; or they close it.
+func TestRefundFailsOnceAllIsBack(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		l.RefundsOn(t)
+		tell := func(t *testing.T, id string, state payment.RefundState) {
+			t.Helper()
+			n := payment.Notice{Kind: payment.NoticeRefund, PaymentID: id, Amount: 300, Reason: "the account is closed"}
+			n.Refund = payment.RefundNotice{Reference: "re" + id, State: state}
+			if _, _, err := l.TakeRefund(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, begin := range map[string]func(t *testing.T, id string) (fail func()){
+			"a part": func(t *testing.T, id string) func() {
+				t.Helper()
+				if _, _, err := l.asksPart(t, id, "a"+id, 300); err != nil {
+					t.Fatal(err)
+				}
+				l.sends(t, id, id+"-1", payment.RefundDone)
+				return func() {
+					_, _, err := l.RefundAnswered(t.Context(), id, id+"-1",
+						payment.Outcome{State: payment.RefundFailed, Reason: "the account is closed"})
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+			},
+			"at the provider": func(t *testing.T, id string) func() {
+				t.Helper()
+				tell(t, id, payment.RefundDone)
+				return func() { tell(t, id, payment.RefundFailed) }
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				for _, retried := range []bool{true, false} {
+					c := l.Paid(t, l.Seckill(t, 10), 1)[0]
+					id := fmt.Sprintf("pay_%d", c.OrderID)
+					fail := begin(t, id)
+					if _, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); err != nil {
+						t.Fatal(err)
+					}
+					l.confirmAll(t)
+					l.isAs(t, "all is back", id, payment.Refunded, c, order.Refunded)
+					fail()
+					for _, kind := range []payment.NoticeKind{payment.NoticeDisputed, payment.NoticeDisputeWon} {
+						l.told(t, payment.Notice{Kind: kind, PaymentID: id, Amount: 1000})
+					}
+					p, err := l.Payment(t.Context(), id)
+					if err != nil || p.State != payment.Stuck || p.Kept() != 300 || !p.RefundedAt.IsZero() ||
+						p.Refusal != "the account is closed" {
+						t.Fatalf("it has failed: %+v, %v", p, err)
+					}
+					if !retried {
+						if p, o, err := l.closes(t, id, "c"+id); err != nil || p.State != payment.Closed ||
+							o.Status != order.Refunded {
+							t.Errorf("closed: %+v of %+v, %v", p, o, err)
+						}
+						continue
+					}
+					if _, err := l.retries(t, id, "r"+id); err != nil {
+						t.Fatal(err)
+					}
+					_, r, due, err := l.SendRefund(t.Context(), id, "")
+					if err != nil || !due || r.Amount != 300 {
+						t.Errorf("sent again: %+v, %t, %v", r, due, err)
+					}
+					if p, _ := l.sends(t, id, "", payment.RefundDone); p.State != payment.Refunded || p.Kept() != 0 {
+						t.Errorf("in the end: %+v; %s", p, l.refunds(t, id))
+					}
+				}
+			})
+		}
+	})
+}
+
 // All of the money of an order whose coupon was used goes back without the order, which stays as it is.
 func TestRefundPartOfSpentOrder(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {

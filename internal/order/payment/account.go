@@ -70,7 +70,7 @@ func (a *Account) add(r Refund) *Refund {
 // Adopt makes refunds of what a version without them has written: Returned says more than the refunds do, or the
 // payment is through.
 func (a *Account) Adopt(now time.Time) {
-	if a.State == Refunded || a.State == Closed {
+	if a.State == Refunded && a.AllGone() || a.State == Closed {
 		a.CloseFailed(now)
 	}
 	more := a.Returned - a.Sum(RefundDone)

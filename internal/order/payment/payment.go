@@ -75,6 +75,7 @@ type State int8
 //	open                               its money is under way, or it has failed: Progress says so
 //	received → refunding → refunded    the owner or staff want it, or all money went back at the provider
 //	refunding → stuck                  the provider finally refused to send it back
+//	refunded → stuck                   what had gone back came back, such as from the buyer's bank
 //	stuck → refunding                  staff ask the provider again
 //	stuck → closed                     staff closed it: the provider is not asked again
 //	stuck, closed → refunding          all money went back at the provider after all

@@ -235,6 +235,16 @@ func TestAdopt(t *testing.T) {
 	if r := a.All(); r.State != payment.RefundDone || a.Sum(payment.RefundDone) != 1000 || len(a.Refunds) != 2 {
 		t.Errorf("%+v", a.Refunds)
 	}
+	for state, returned := range map[payment.RefundState]int64{payment.RefundFailed: 0, payment.RefundDone: 1000} {
+		failed := payment.Refund{Amount: 1000, State: payment.RefundFailed, Origin: payment.OriginPart}
+		other := payment.Refund{Amount: 1000, State: state, Origin: payment.OriginProvider}
+		a = payment.Account{Payment: a.Payment, Refunds: []payment.Refund{failed, other}}
+		a.Returned = returned
+		a.Adopt(now)
+		if missing := returned == 0; a.Refunds[0].NeedsStaff() != missing {
+			t.Errorf("%d of 1000 have gone back: %+v", returned, a.Refunds)
+		}
+	}
 }
 
 // Parts come out of what is left, and what was not sent yet gives way to what has gone back in another way.
