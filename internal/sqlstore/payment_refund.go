@@ -36,13 +36,15 @@ func (s Payments) RefundForStaff(ctx context.Context, act order.StaffAct) (order
 }
 
 // refund begins to send back the money of a locked order, all that is left of it; why is for staff. An order that cost
-// nothing is refunded at once.
+// nothing is refunded at once, and so is one that staff have made paid again after its money had gone back, or after
+// they had closed its refund; while that is under way, or stuck, the order waits for it.
 func (tx transaction) refund(rows []orderRow, c cause, why string) error {
 	row := rows[0]
 	if err := order.RequestRefund.Check(row.ID, row.Status); err != nil {
 		return err
 	}
-	p, err := payments.OfOrder(tx.DB, row.ID, payment.Received)
+	p, err := payments.OfOrder(tx.Where("accept_time IS NOT NULL"), row.ID, payment.Received, payment.Refunding,
+		payment.Refunded, payment.Stuck, payment.Closed)
 	if err != nil {
 		return err
 	}
@@ -55,17 +57,19 @@ func (tx transaction) refund(rows []orderRow, c cause, why string) error {
 	if err := tx.may(row, order.RequestRefund, c); err != nil {
 		return err
 	}
-	if p == nil {
+	switch {
+	case p == nil, p.State == payment.Refunded, p.State == payment.Closed:
 		return tx.refundNothing(rows, c)
-	}
-	if err := tx.sendBack(p, &rows[0], c, why); err != nil {
-		return err
+	case p.State == payment.Received:
+		if err := tx.sendBack(p, &rows[0], c, why); err != nil {
+			return err
+		}
 	}
 	return tx.advance(rows, order.RequestRefund, c)
 }
 
-// refundNothing marks paid orders that cost nothing as refunded, when their owner or staff want that. There is no money
-// for a provider to send back.
+// refundNothing marks paid orders as refunded, when their owner or staff want that, for which there is no money that a
+// provider is to send back.
 func (tx transaction) refundNothing(rows []orderRow, c cause) error {
 	if err := tx.advance(rows, order.RequestRefund, c); err != nil {
 		return err

@@ -63,6 +63,8 @@ type Coupon struct {
 	RedeemKey  string
 	// CalledOff: its sale was called off. It is only set for a till's command.
 	CalledOff bool
+	// Returned: the money of its order goes back or has gone back. It is only set for a till's command.
+	Returned bool
 	// Disputed: the payment of its order is disputed, or the dispute was lost. It is only set for a till's command.
 	Disputed bool
 }
@@ -169,7 +171,7 @@ func (c *Coupon) do(cmd Command, now time.Time) (repeated bool, reason error) {
 		return !c.release(cmd), nil
 	case c.Status == order.Lapsed:
 		return false, ErrLapsed
-	case c.Status != order.Paid, c.CalledOff:
+	case c.Status != order.Paid, c.CalledOff, c.Returned:
 		return false, ErrVoid
 	case c.Disputed:
 		return false, ErrDisputed

@@ -62,6 +62,70 @@ func TestDisputedAtTills(t *testing.T) {
 	})
 }
 
+// Staff undo the redemption of an order whose money has gone back, or goes back: no till redeems it again, and it can be
+// refunded, with its unit; at once, or with its payment.
+func TestUnredeemedOnceTheMoneyIsBack(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		l.RefundsOn(t)
+		v := l.redeemable(t, 9, voucher.Redemption{})
+		cs := l.Paid(t, v, 4)
+		for i, want := range []payment.State{payment.Refunded, payment.Refunding, payment.Stuck, payment.Closed} {
+			c := cs[i]
+			id, coupon := fmt.Sprintf("pay_%d", c.OrderID), l.coupon(t, c)
+			do(t, l, redeem(coupon, "k"))
+			back := payment.Notice{Kind: payment.NoticeRefund, PaymentID: id, Amount: 1000}
+			back.Refund = payment.RefundNotice{Reference: "re" + id, State: payment.RefundDone}
+			_, _, err := l.TakeRefund(t.Context(), back)
+			nothingLeft := func() {
+				t.Helper()
+				if _, err := l.NothingLeft(t.Context(), id); err != nil {
+					t.Fatal(err)
+				}
+			}
+			closes := func() {
+				t.Helper()
+				act := order.PaymentAct{PaymentID: id, By: actOn(c, "c"+id).By, Why: "we gave it in cash"}
+				if _, _, err := l.CloseRefund(t.Context(), act); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want != payment.Refunding {
+				nothingLeft()
+			}
+			if err == nil && (want == payment.Stuck || want == payment.Closed) {
+				back.Refund.State = payment.RefundFailed
+				_, _, err = l.TakeRefund(t.Context(), back)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == payment.Closed {
+				closes()
+			}
+			if _, err := l.Unredeem(t.Context(), actOn(c, "u"+id)); err != nil || l.ReadPayment(t, id) != want {
+				t.Fatalf("%s: %v; the payment is %s", want, err, l.ReadPayment(t, id))
+			}
+			if o := do(t, l, redeem(coupon, "k2")); !errors.Is(o.Err, redemption.ErrVoid) {
+				t.Errorf("%s: redeemed again: %+v", want, o)
+			}
+			if _, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); err != nil {
+				t.Errorf("%s: asked for a refund: %v", want, err)
+			}
+			switch want {
+			case payment.Refunding:
+				nothingLeft()
+			case payment.Stuck:
+				closes()
+			}
+			if o := l.ReadOrder(t, c.OrderID); o.Status != order.Refunded {
+				t.Errorf("%s: in the end the order is %s", want, o.Status)
+			}
+		}
+		l.ApplyAll(t, v)
+		l.Conserved(t, v)
+	})
+}
+
 // A dispute that comes while a till redeems waits for it, or the till for the dispute: never does a till redeem what is
 // disputed already.
 func TestDisputeAndTillAtOnce(t *testing.T) {

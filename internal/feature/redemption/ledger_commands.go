@@ -88,7 +88,7 @@ func (l *Ledger) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error)
 	if err != nil {
 		return w, err
 	}
-	disputed, err := disputedOrders(tx, ids)
+	barred, err := barredOrders(tx, ids)
 	if err != nil {
 		return w, err
 	}
@@ -98,7 +98,10 @@ func (l *Ledger) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error)
 			return w, fmt.Errorf("%w: %d", errNoOrder, id)
 		}
 		c := row.coupon(o)
-		c.CalledOff, c.Disputed = slices.Contains(calledOff, o.VoucherID), slices.Contains(disputed, id)
+		c.CalledOff = slices.Contains(calledOff, o.VoucherID)
+		dispute, bars := barred[id]
+		c.Disputed = slices.Contains(payment.BarringDisputes(), dispute)
+		c.Returned = bars && !c.Disputed
 		w.coupons[id] = &c
 	}
 	w.now, err = l.db.LedgerTime(tx)
@@ -116,15 +119,24 @@ func salesCalledOff(tx *gorm.DB, orders map[int64]order.Order) (ids []int64, err
 	return ids, nil
 }
 
-// disputedOrders returns the locked orders whose payment has an open or lost dispute, so that tills must refuse them. A
-// dispute is written under the lock of its order, so it stays as it is until the transaction ends.
-func disputedOrders(tx *gorm.DB, orders []int64) (ids []int64, err error) {
-	err = tx.Table("tb_payment").Where("order_id IN ? AND accept_time IS NOT NULL AND dispute IN ?", orders,
-		payment.BarringDisputes()).Pluck("order_id", &ids).Error
-	if err != nil {
-		return nil, fmt.Errorf("reading which of %d orders are disputed: %w", len(orders), err)
+// barredOrders returns the locked orders that tills must refuse for their payment, each with its dispute: that is open or
+// lost, or the money goes back or has gone back, and staff have made the order paid again since. A payment is written
+// under the lock of its order, so it stays as it is until the transaction ends.
+func barredOrders(tx *gorm.DB, orders []int64) (map[int64]payment.Dispute, error) {
+	var rows []struct {
+		OrderID int64
+		Dispute payment.Dispute
 	}
-	return ids, nil
+	err := tx.Table("tb_payment").Where("order_id IN ? AND accept_time IS NOT NULL AND (state <> ? OR dispute IN ?)",
+		orders, payment.Received, payment.BarringDisputes()).Find(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("reading the payments of %d orders: %w", len(orders), err)
+	}
+	barred := make(map[int64]payment.Dispute, len(rows))
+	for _, r := range rows {
+		barred[r.OrderID] = r.Dispute
+	}
+	return barred, nil
 }
 
 // do executes one command on the coupon of the order with the id; 0: no order has the code.
