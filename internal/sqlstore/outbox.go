@@ -256,17 +256,21 @@ func (c *completion) revive(op operationRow, taken bool) (revived bool, lacking,
 	return false, lacking, writeHistory(c.tx, rows, why)
 }
 
-// paidLate begins to refund an order that was paid with a late payment if the payment's money has gone back.
+// paidLate begins to refund an order that was paid with a late payment if the payment's money has gone back, or the
+// coupon's date has passed while Redis was asked.
 func (c *completion) paidLate(p *payments.Row, row *orderRow) error {
-	if left := p.Payment(); !left.AllGone() {
-		return nil
+	over, err := c.tx.couponOver(row.VoucherID, c.now)
+	why := cause{by: order.ByPayments, at: c.now, why: reason.SaleOver}
+	if left := p.Payment(); left.AllGone() {
+		why.by, why.why = order.ByProvider, reason.MoneyReturned
+	} else if err != nil || !over {
+		return err
 	}
-	why := cause{by: order.ByProvider, at: c.now, why: reason.MoneyReturned}
 	if err := c.tx.sendBack(p, row, why, ""); err != nil {
 		return err
 	}
 	rows := []orderRow{*row}
-	err := c.tx.advance(rows, order.RequestRefund, why)
+	err = c.tx.advance(rows, order.RequestRefund, why)
 	*row = rows[0]
 	return err
 }

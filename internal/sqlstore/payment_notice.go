@@ -186,6 +186,13 @@ func (r *receipt) use() error {
 	}
 	switch row := r.rows[0]; row.Status {
 	case order.Unpaid:
+		over, err := r.tx.couponOver(row.VoucherID, r.now)
+		switch {
+		case err != nil:
+			return err
+		case over:
+			return r.refuse(order.ByPayments, reason.SaleOver)
+		}
 		return r.pays(order.Pay, order.ByProvider, "")
 	case order.Cancelled:
 		other, err := payments.OfOrder(r.tx.DB, row.ID, payment.Late)
@@ -230,6 +237,9 @@ func (r *receipt) reviveDirect() error {
 	if err != nil {
 		return err
 	}
+	if v.Redemption.Over(r.now) {
+		return r.refuse(order.ByPayments, reason.SaleOver)
+	}
 	why := reason.NoLimit
 	if v.PerUser > 0 {
 		why = reason.BuyerBelowLimit
@@ -245,12 +255,15 @@ func (r *receipt) reviveDirect() error {
 }
 
 // revive writes an operation that asks Redis for a unit. If the locked sale was called off or has left Redis for good,
-// it sends the money back instead.
+// or its coupons are past their date, it sends the money back instead.
 func (r *receipt) revive(sale *saleRow) error {
+	over, err := r.tx.couponOver(sale.VoucherID, r.now)
 	switch {
+	case err != nil:
+		return err
 	case sale.CalledOff != nil:
 		return r.refuse(order.ByPayments, reason.CalledOffSale)
-	case sale.Retired:
+	case sale.Retired, over:
 		return r.refuse(order.ByPayments, reason.SaleOver)
 	}
 	row := r.rows[0]

@@ -177,13 +177,20 @@ func (s Payments) OpenPayment(
 		if len(providers) == 0 && row.Amount > 0 {
 			return payment.ErrNoProvider
 		}
+		now, err := tx.now()
+		if err != nil {
+			return err
+		}
+		over, err := tx.couponOver(row.VoucherID, now)
+		if err != nil {
+			return err
+		}
+		if over {
+			return order.Pay.Check(row.ID, order.Lapsed)
+		}
 		going := tx.Where("provider IN ? AND progress IN ?", slices.Concat(providers, []string{beforeNames}),
 			[]payment.Progress{payment.ProgressNone, payment.ProgressProcessing})
 		if p, err = payments.OfOrder(going, row.ID, payment.Open); err != nil || p != nil {
-			return err
-		}
-		now, err := tx.now()
-		if err != nil {
 			return err
 		}
 		terms, err := s.terms.of(tx.DB, []int64{row.VoucherID})
@@ -206,6 +213,12 @@ func (s Payments) OpenPayment(
 		Payment: p.Payment(), Currency: s.db.Currency(), Quantity: row.units().Units(),
 		PayBefore: sqlkit.At(row.PayDeadline),
 	}, nil
+}
+
+// couponOver reports whether nothing of the voucher is to be paid any more: the coupon would lapse at once.
+func (tx transaction) couponOver(voucherID int64, now time.Time) (bool, error) {
+	terms, err := tx.terms.of(tx.DB, []int64{voucherID})
+	return terms[voucherID].Redemption.Over(now), err
 }
 
 // Begun implements service.PaymentLedger. It changes open payments alone: a notice's reference is newer.

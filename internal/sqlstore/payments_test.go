@@ -3,15 +3,18 @@ package sqlstore_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/order/operation"
 	"seckill/internal/order/payment"
 	"seckill/internal/testkit/ledgertest"
+	"seckill/internal/voucher"
 )
 
 func TestOpenPayment(t *testing.T) {
@@ -209,6 +212,67 @@ func TestReceive(t *testing.T) {
 			t.Errorf("two purchases and a late payment changed the row of their buyer %d times, want 3", n)
 		}
 	})
+}
+
+// Once the date of a voucher's coupons has passed nobody buys it or begins to pay, and money that comes then goes back: at
+// once, or when Redis has given a unit meanwhile.
+func TestMoneyPastTheDate(t *testing.T) {
+	t.Parallel()
+	l := ledger{ledgertest.OpenSQLite(t, ledgertest.MigratedSQLite(t))} // whose clock can be moved
+	create := func(kind voucher.Kind) int64 {
+		t.Helper()
+		v := ledgertest.Draft()
+		v.Kind = kind
+		v.Redemption = voucher.Redemption{ByCode: true, ValidUntil: ledgertest.RecordedAt.Add(2 * time.Hour)}
+		if kind == voucher.Seckill {
+			v.Sale = &voucher.Sale{
+				Stock: 9, Issued: 9, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour),
+			}
+		}
+		if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil {
+			t.Fatal(err)
+		}
+		return v.ID
+	}
+	plain, sold := create(voucher.Ordinary), create(voucher.Seckill)
+	if _, err := l.RaiseEpoch(t.Context(), sold, 0, order.SaleView{}); err != nil {
+		t.Fatal(err)
+	}
+	cs := append(l.NewOrders(t, sold, 3), l.Bought(t, plain, 7), l.Bought(t, plain, 8))
+	late, wants := []int{1, 2, 4}, []order.Status{
+		order.Unpaid, order.Cancelled, order.Refunding, order.Unpaid, order.Cancelled,
+	}
+	ps := make([]payment.Payment, len(cs))
+	for i, c := range cs {
+		if ps[i] = l.Pays(t, c); slices.Contains(late, i) {
+			l.Transitioned(t, c, order.Expire)
+		}
+	}
+	l.ApplyAll(t, sold)
+	l.Receives(t, ps[2]) // in time for the date; Redis decides after it
+	l.Clock.Add(int64(2 * time.Hour))
+	for i, p := range ps {
+		if i != 2 {
+			l.Receives(t, p)
+		}
+	}
+	l.ApplyAll(t, sold)
+	for i, want := range wants {
+		l.isAs(t, fmt.Sprint(i), ps[i].ID, payment.Refunding, cs[i], want)
+	}
+	for _, c := range []order.Claim{cs[0], cs[3]} {
+		_, err := l.OpenPayment(t.Context(), c.UserID, c.OrderID, "pay_new", []string{"bank"})
+		if !ledgertest.InState(err, order.Lapsed) {
+			t.Errorf("begins to pay: %v", err)
+		}
+	}
+	_, err := l.RecordDirectSale(t.Context(), 12345, 9, plain, idempotency.Key{})
+	if !errors.Is(err, voucher.ErrOffShelf) {
+		t.Errorf("buys: %v", err)
+	}
+	l.confirmAll(t)
+	l.ApplyAll(t, sold)
+	l.Conserved(t, sold)
 }
 
 func TestReceiveRefuses(t *testing.T) {

@@ -316,6 +316,8 @@ func (p directPurchase) offered(tx transaction, now time.Time) (voucher.Voucher,
 		return v, voucher.ErrOffShelf
 	case v.Kind != voucher.Ordinary:
 		return v, order.ErrSeckill
+	case v.Redemption.Over(now):
+		return v, voucher.ErrOffShelf
 	}
 	return v, nil
 }

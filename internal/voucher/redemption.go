@@ -26,6 +26,12 @@ func (r Redemption) Until(paid time.Time) time.Time {
 	return r.ValidUntil
 }
 
+// Over reports whether the coupon of an order that is paid now would be past its date at once.
+func (r Redemption) Over(now time.Time) bool {
+	until := r.Until(now)
+	return !until.IsZero() && !until.After(now)
+}
+
 // redemption checks a Redemption at the time now and returns it as it is stored.
 func (r *fieldRules) redemption(d Redemption, now time.Time) Redemption {
 	if !d.ValidUntil.IsZero() {
