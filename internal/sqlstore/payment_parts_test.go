@@ -439,6 +439,52 @@ func TestLateAnswer(t *testing.T) {
 	})
 }
 
+// TestAnswersTwice has two instances send the same refund, and hears the second one's answer late: after staff had
+// another refund asked for in place of the refused one, or once a part beside the one that is done has failed.
+func TestAnswersTwice(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		l.RefundsOn(t)
+		for _, done := range []bool{false, true} {
+			c := l.Paid(t, l.Seckill(t, 10), 1)[0]
+			id := fmt.Sprintf("pay_%d", c.OrderID)
+			if _, _, err := l.asksPart(t, id, "a"+id, 300); err != nil {
+				t.Fatal(err)
+			}
+			l.sends(t, id, id+"-1", payment.RefundPending)
+			if _, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); err != nil {
+				t.Fatal(err)
+			}
+			if _, r, due, err := l.SendRefund(t.Context(), id, ""); err != nil || !due || r.ID != id {
+				t.Fatalf("%+v, %t, %v", r, due, err)
+			}
+			answer, want := func() { l.refused(t, id, "no") }, "300 pending part; 700 failed all; 700 pending all"
+			if done {
+				answer, want = func() {
+					if _, err := l.Refunded(t.Context(), id, id, "re"); err != nil {
+						t.Fatal(err)
+					}
+				}, "300 failed part; 700 done all"
+			}
+			answer()
+			if done {
+				_, _, err := l.RefundAnswered(t.Context(), id, id+"-1", payment.Outcome{State: payment.RefundFailed})
+				if err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				if _, err := l.retries(t, id, "r"+id); err != nil {
+					t.Fatal(err)
+				}
+				l.sends(t, id, "", payment.RefundPending)
+			}
+			answer()
+			if got := l.refunds(t, id); got != want || l.ReadPayment(t, id) != payment.Refunding {
+				t.Errorf("%s of one that is %s; want %s", got, l.ReadPayment(t, id), want)
+			}
+		}
+	})
+}
+
 // A buyer asks for all while parts for all that is left are under way: nothing is due until one has failed, so that a
 // hundred of them, which may be on their way for days, hold up no others.
 func TestNothingIsDueBesideParts(t *testing.T) {

@@ -171,7 +171,7 @@ func (tx transaction) refundEnds(p *payments.Row, rows []orderRow, c cause) erro
 }
 
 // Refused implements service.StuckLedger.
-func (s Payments) Refused(ctx context.Context, paymentID, refusal string) (payment.Payment, error) {
+func (s Payments) Refused(ctx context.Context, paymentID, refundID, refusal string) (payment.Payment, error) {
 	refused := func(tx transaction, p *payments.Row, rows []orderRow) error {
 		// The provider may have said something else meanwhile, to another instance or by a notice.
 		if p.State != payment.Refunding || p.Dispute == payment.DisputeOpen || p.Payment().AllGone() {
@@ -182,12 +182,13 @@ func (s Payments) Refused(ctx context.Context, paymentID, refusal string) (payme
 			return err
 		}
 		all := a.All()
-		if all == nil || all.State >= payment.RefundDone {
+		if all == nil {
 			all = a.AskAll(string(order.ByService), "", now)
 		}
-		if all != nil {
-			a.Answered(all.ID, payment.Outcome{State: payment.RefundFailed, Reason: refusal}, now)
+		if all == nil || all.ID != refundID || all.State != payment.RefundAsked {
+			return nil // another one takes its place, or has been taken
 		}
+		a.Answered(refundID, payment.Outcome{State: payment.RefundFailed, Reason: refusal}, now)
 		p.State, p.StuckTime, p.Refusal = payment.Stuck, &now, payment.CheckedRefusal(refusal)
 		if err := tx.store(a, &rows[0], payment.NewsStuck, payment.Refund{}, now); err != nil {
 			return err

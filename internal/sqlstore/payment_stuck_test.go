@@ -48,7 +48,7 @@ func (l ledger) stuckOf(t *testing.T, c order.Claim) string {
 
 func (l ledger) refused(t *testing.T, id, reason string) payment.Payment {
 	t.Helper()
-	p, err := l.Refused(t.Context(), id, reason)
+	p, err := l.Refused(t.Context(), id, id, reason)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestStuckOnly(t *testing.T) {
 		if _, _, err := l.closes(t, "pay_none", "k"); !errors.Is(err, payment.ErrNotFound) {
 			t.Errorf("none: %v", err)
 		}
-		if _, err := l.Refused(t.Context(), "pay_none", ""); !errors.Is(err, payment.ErrNotFound) {
+		if _, err := l.Refused(t.Context(), "pay_none", "pay_none", ""); !errors.Is(err, payment.ErrNotFound) {
 			t.Errorf("none refused: %v", err)
 		}
 	})

@@ -167,9 +167,9 @@ func (p *provider) sendBack(id string) {
 }
 
 // Refused implements service.StuckLedger.
-func (l ledger) Refused(ctx context.Context, id, reason string) (p payment.Payment, err error) {
+func (l ledger) Refused(ctx context.Context, id, refund, reason string) (p payment.Payment, err error) {
 	err = l.faults.call("refused", func() error {
-		p, err = l.Whole.Refused(ctx, id, reason)
+		p, err = l.Whole.Refused(ctx, id, refund, reason)
 		return err
 	})
 	return p, err

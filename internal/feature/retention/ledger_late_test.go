@@ -89,7 +89,7 @@ func TestPurgedIsUnknown(t *testing.T) {
 			"a refund":      func() error { _, _, err := r.TakeRefund(ctx, refund); return err },
 			"sending":       func() error { _, _, _, err := r.SendRefund(ctx, p.ID, ""); return err },
 			"sent":          func() error { _, err := r.Refunded(ctx, p.ID, p.ID, "re"); return err },
-			"refused":       func() error { _, err := r.Refused(ctx, p.ID, "no"); return err },
+			"refused":       func() error { _, err := r.Refused(ctx, p.ID, p.ID, "no"); return err },
 			"trying again":  func() error { _, _, err := r.RetryRefund(ctx, act); return err },
 			"a part":        func() error { _, _, err := r.RefundPart(ctx, act, 1); return err },
 			"its reference": func() error { return r.Begun(ctx, p.ID, "pi_1") },

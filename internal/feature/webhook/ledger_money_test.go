@@ -164,14 +164,14 @@ func TestMoneyIsInTheEvents(t *testing.T) {
 		"refused for good": func(t *testing.T, l ledger, c order.Claim, id string) {
 			t.Helper()
 			asks(t, l, c)
-			if _, err := l.Refused(t.Context(), id, "no such card"); err != nil {
+			if _, err := l.Refused(t.Context(), id, id, "no such card"); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"refused and closed": func(t *testing.T, l ledger, c order.Claim, id string) {
 			t.Helper()
 			asks(t, l, c)
-			if _, err := l.Refused(t.Context(), id, "no such card"); err != nil {
+			if _, err := l.Refused(t.Context(), id, id, "no such card"); err != nil {
 				t.Fatal(err)
 			}
 			if _, _, err := l.CloseRefund(t.Context(), byStaff(id, "close")); err != nil {

@@ -293,10 +293,11 @@ func (a *Account) AskAgain(alone bool, actor, why string, now time.Time) *Refund
 
 // Finish notes that all that was left has gone back, also if the provider had refused that before. The reference is the
 // provider's own id of that refund, by which a later notice may name it; "" if it has none. If the id is that of an
-// earlier refund, which was asked for once more since, the answer has come late, and is about the earlier one.
+// earlier refund, which was asked for once more since, the answer has come late, and is about the earlier one; one that
+// is done may be answered again, to another instance.
 func (a *Account) Finish(actor, id, reference string, now time.Time) {
 	r := a.All()
-	if earlier := a.Find(id); earlier != nil && earlier != r {
+	if earlier := a.Find(id); earlier != nil && (earlier != r || r.State == RefundDone) {
 		a.move(id, Outcome{State: RefundDone, Reference: reference}, now)
 		return
 	}

@@ -432,7 +432,7 @@ func (f *fakeLedger) NothingLeft(ctx context.Context, id string) (order.Order, e
 	return f.Refunded(ctx, id, id, "")
 }
 
-func (f *fakeLedger) Refused(_ context.Context, id, reason string) (p payment.Payment, err error) {
+func (f *fakeLedger) Refused(_ context.Context, id, _, reason string) (p payment.Payment, err error) {
 	err = f.Call("refused", func() error {
 		if p = f.payments[id]; p.State == payment.Refunding {
 			p.State, p.Refusal = payment.Stuck, reason

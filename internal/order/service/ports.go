@@ -135,9 +135,10 @@ type PartLedger interface {
 // refused to send the money back, or the payment came late and a rebuild voided the Revival that was to decide about
 // it.
 type StuckLedger interface {
-	// Refused makes a refunding payment stuck, with the provider's reason, and returns it. A payment in any other state
-	// stays as it is, and so does one that is disputed or whose money has all gone back. Error: ErrNoPayment.
-	Refused(ctx context.Context, paymentID, reason string) (payment.Payment, error)
+	// Refused makes a refunding payment stuck, with the provider's reason against the refund of all that was left, and
+	// returns it. A payment in any other state stays as it is, and so does one that is disputed, whose money has all
+	// gone back, or that is asked back by another refund by now. Error: ErrNoPayment.
+	Refused(ctx context.Context, paymentID, refundID, reason string) (payment.Payment, error)
 	// RetryRefund takes a stuck payment back to refunding, once for each key of the act's author, with an entry in the
 	// audit trail; a refunding payment stays as it is. Of a received payment it asks for the parts that have failed
 	// once more. It returns the payment and its order. Errors: ErrNoPayment, *payment.StateError, *order.NotNowError

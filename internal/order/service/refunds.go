@@ -254,7 +254,7 @@ func (p *Payments) getsStuck(
 			"order", attempt.OrderID, "refund", r.ID)
 		return err
 	}
-	now, err := p.ledger.Refused(call, attempt.ID, no.Reason)
+	now, err := p.ledger.Refused(call, attempt.ID, r.ID, no.Reason)
 	if err != nil {
 		return fmt.Errorf("%w: %w", no, err)
 	}
