@@ -143,8 +143,8 @@ func TestRefundPart(t *testing.T) {
 	})
 }
 
-// A refund that fails once its payment is refunded, a part or one begun at the provider, leaves the payment stuck. What is
-// missing is sent when staff retry, also after other notices; or they close it.
+// A refund that fails once its payment is refunded, a part or one begun at the provider, leaves the payment stuck. What
+// is missing is sent when staff retry, also after other notices; or they close it.
 func TestRefundFailsOnceAllIsBack(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		l.RefundsOn(t)

@@ -214,8 +214,8 @@ func TestReceive(t *testing.T) {
 	})
 }
 
-// Once the date of a voucher's coupons has passed nobody buys it or begins to pay, and money that comes then goes back: at
-// once, or when Redis has given a unit meanwhile.
+// Once the date of a voucher's coupons has passed nobody buys it or begins to pay, and money that comes then goes back:
+// at once, or when Redis has given a unit meanwhile.
 func TestMoneyPastTheDate(t *testing.T) {
 	t.Parallel()
 	l := ledger{ledgertest.OpenSQLite(t, ledgertest.MigratedSQLite(t))} // whose clock can be moved

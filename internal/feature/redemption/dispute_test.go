@@ -62,8 +62,8 @@ func TestDisputedAtTills(t *testing.T) {
 	})
 }
 
-// Staff undo the redemption of an order whose money has gone back, or goes back: no till redeems it again, and it can be
-// refunded, with its unit; at once, or with its payment.
+// Staff undo the redemption of an order whose money has gone back, or goes back: no till redeems it again, and it can
+// be refunded, with its unit; at once, or with its payment.
 func TestUnredeemedOnceTheMoneyIsBack(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		l.RefundsOn(t)

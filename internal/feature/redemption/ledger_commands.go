@@ -119,9 +119,9 @@ func salesCalledOff(tx *gorm.DB, orders map[int64]order.Order) (ids []int64, err
 	return ids, nil
 }
 
-// barredOrders returns the locked orders that tills must refuse for their payment, each with its dispute: that is open or
-// lost, or the money goes back or has gone back, and staff have made the order paid again since. A payment is written
-// under the lock of its order, so it stays as it is until the transaction ends.
+// barredOrders returns the locked orders that tills must refuse for their payment, each with its dispute: that is open
+// or lost, or the money goes back or has gone back, and staff have made the order paid again since. A payment is
+// written under the lock of its order, so it stays as it is until the transaction ends.
 func barredOrders(tx *gorm.DB, orders []int64) (map[int64]payment.Dispute, error) {
 	var rows []struct {
 		OrderID int64
