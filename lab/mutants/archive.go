@@ -48,8 +48,8 @@ func inArchiving() []mutant.Mutant {
 			mutant.Change{File: changes, From: "err == nil && v.IsArchived()", To: "err == nil && v.ID == 0"}),
 		packageMutant("an archived voucher is bought", ledger, "TestArchivedIsNotSold$", "bought:",
 			mutant.Change{
-				File: store + "record.go", From: "v.Status != voucher.OnShelf, v.IsArchived():",
-				To: "v.Status != voucher.OnShelf:",
+				File: store + "record.go", From: "case !v.Listed():\n\t\treturn v, voucher.ErrOffShelf",
+				To: "case v.Status != voucher.OnShelf:\n\t\treturn v, voucher.ErrOffShelf",
 			}),
 		packageMutant("an archived voucher is listed", ledger, "TestArchivedIsNotListed$", "the public's list",
 			mutant.Change{File: store + "vouchers.go", From: "v.archived IS NULL AND \" +", To: "\" +"}),

@@ -62,8 +62,8 @@ func inCallingOff() []mutant.Mutant {
 			}),
 		packageMutant("a till redeems what was called off", "./internal/feature/redemption", "TestCalledOffAtTills",
 			"redeem:", mutant.Change{
-				File: redemption + "coupon.go", From: "case c.Status != order.Paid, c.CalledOff:",
-				To: "case c.Status != order.Paid:",
+				File: redemption + "coupon.go", From: "case c.Status != order.Paid, c.CalledOff, c.Returned:",
+				To: "case c.Status != order.Paid, c.Returned:",
 			}),
 		packageMutant("a reservation outlives the call-off", "./internal/feature/redemption", "TestCalledOffAtTills",
 			"what was reserved is", mutant.Change{

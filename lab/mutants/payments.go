@@ -50,8 +50,8 @@ func inPayments() []mutant.Mutant {
 			}),
 		packageMutant("late money that has gone back keeps its order", "./internal/sqlstore",
 			"TestLateMoneyThatHasGone", "the order is paid", mutant.Change{
-				File: store + "outbox.go", From: "if left := p.Payment(); !left.AllGone() {",
-				To: "if left := p.Payment(); !left.AllGone() || left.AllGone() {",
+				File: store + "outbox.go", From: "if left := p.Payment(); left.AllGone() {",
+				To: "if left := p.Payment(); left.AllGone() && !left.AllGone() {",
 			}),
 		packageMutant("a till redeems what is disputed", "./internal/feature/redemption", "TestDisputedAtTills",
 			"redeem:", mutant.Change{

@@ -33,7 +33,7 @@ func (c *Coupon) redeemedBy(cmd Command) bool {
 			},
 			mutant.Change{
 				File: "internal/feature/redemption/coupon.go",
-				From: `	case c.Status != order.Paid, c.CalledOff:
+				From: `	case c.Status != order.Paid, c.CalledOff, c.Returned:
 		return false, ErrVoid
 `, To: ``,
 			},

@@ -116,6 +116,7 @@ func TestUnredeemedOnceTheMoneyIsBack(t *testing.T) {
 				nothingLeft()
 			case payment.Stuck:
 				closes()
+			default:
 			}
 			if o := l.ReadOrder(t, c.OrderID); o.Status != order.Refunded {
 				t.Errorf("%s: in the end the order is %s", want, o.Status)
