@@ -14,7 +14,7 @@ import (
 // staffAct has the console do something to the open order, for a reason.
 func (w *window) staffAct(act, why string) {
 	w.tb.Helper()
-	w.click(fmt.Sprintf("dialog [data-act=%s]", act))
+	w.press(fmt.Sprintf("dialog [data-act=%s]", act)) // an answer may still move it
 	w.enter("#f-why", why)
 	w.click("dialog [data-act=yes]")
 }
